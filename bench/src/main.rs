@@ -1,0 +1,2 @@
+//! Measures Tallylink against its peers in the same run.
+fn main() {}

@@ -1,0 +1,1 @@
+//! An exhaustive search over restarts: the design's rules, proved for bounded cases.

@@ -1,0 +1,1 @@
+//! A seeded world in virtual time, with a network, disks and crashes.

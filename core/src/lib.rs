@@ -1,0 +1,1 @@
+//! The Tallylink protocol: a sans-I/O, allocation-free state machine.

@@ -1,0 +1,2 @@
+//! The `tallylink` command.
+fn main() {}

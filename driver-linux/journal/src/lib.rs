@@ -1,0 +1,1 @@
+//! The append-only segmented log in which Tallylink keeps records on Linux.

@@ -1,0 +1,1 @@
+//! Tallylink on Linux: UDP with GSO and GRO, as sender or receiver.

@@ -1,0 +1,1 @@
+//! Tallylink over a smoltcp UDP socket, without a heap.
