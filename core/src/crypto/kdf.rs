@@ -79,3 +79,6 @@ fn counter_mode<'a>(key: &[u8; 16], fixed: impl Iterator<Item = &'a [u8]> + Clon
         block.zeroize();
     }
 }
+
+#[cfg(test)]
+mod tests;
