@@ -12,6 +12,8 @@ pub enum Label {
     HelloTag,
     /// The key of the tags with which the gateway end answers a HELLO: a WELCOME's and a REJECT's.
     WelcomeTag,
+    /// The key of a session, from which the secrets of both directions are derived.
+    Session,
     /// The traffic secret of packets from the device end.
     DeviceToGateway,
     /// The traffic secret of packets from the gateway end.
@@ -25,6 +27,7 @@ impl Label {
         match self {
             Self::HelloTag => b"tallylink1 hello tag",
             Self::WelcomeTag => b"tallylink1 welcome tag",
+            Self::Session => b"tallylink1 session",
             Self::DeviceToGateway => b"tallylink1 device to gateway",
             Self::GatewayToDevice => b"tallylink1 gateway to device",
         }
