@@ -1,8 +1,7 @@
-//! AES-CMAC (RFC 4493) and the key derivation made of it (NIST SP 800-108r1 §4.1, counter mode).
+//! The key derivation (NIST SP 800-108r1 §4.1, counter mode) made of AES-CMAC, and the tags made of it directly.
 
+use super::cmac::Cmac;
 use super::{Psk, Secret, TAG_LEN, Tag};
-use aes::Aes128;
-use cmac::{Cmac, KeyInit, Mac};
 use zeroize::{Zeroize, Zeroizing};
 
 /// What a derived key is for. Keys of different labels are independent.
@@ -56,23 +55,23 @@ pub fn derive_secret(psk: &Psk, label: Label, context: &[&[u8]]) -> Secret {
 #[must_use]
 #[inline(never)] // The expanded key shall not widen the caller's frame.
 pub fn mac(key: &[u8; 16], parts: &[&[u8]]) -> Tag {
-    let mut mac = Cmac::<Aes128>::new(key.into());
+    let mut mac = Cmac::new(key);
     for part in parts {
         mac.update(part);
     }
-    Tag::from_bytes(mac.finalize().into_bytes().into())
+    mac.finish()
 }
 
 /// The counter mode before its input is given a format: block `i` is `CMAC(key, [i] ‖ fixed)`.
 #[inline(never)] // As for `mac`.
 fn counter_mode<'a>(key: &[u8; 16], fixed: impl Iterator<Item = &'a [u8]> + Clone, out: &mut [u8]) {
-    let mut mac = Cmac::<Aes128>::new(key.into());
+    let mut mac = Cmac::new(key);
     for (i, piece) in (1_u32..).zip(out.chunks_mut(TAG_LEN)) {
         mac.update(&i.to_be_bytes());
         for part in fixed.clone() {
             mac.update(part);
         }
-        let mut block: [u8; TAG_LEN] = mac.finalize_reset().into_bytes().into();
+        let mut block = *mac.finish().as_bytes();
         for (to, from) in piece.iter_mut().zip(block) {
             *to = from;
         }

@@ -13,6 +13,7 @@ pub mod aes_gcm;
 pub mod aes_gcm_siv;
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
 mod block;
+mod cmac;
 mod kdf;
 mod secret;
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
