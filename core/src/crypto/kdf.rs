@@ -43,7 +43,7 @@ pub fn derive(psk: &Psk, label: Label, context: &[&[u8]], out: &mut [u8]) {
     counter_mode(psk.as_bytes(), fixed, out);
 }
 
-/// Derives a traffic secret; see [`derive`].
+/// Derives a traffic secret; see [`derive()`].
 #[must_use]
 pub fn derive_secret(psk: &Psk, label: Label, context: &[&[u8]]) -> Secret {
     let mut bytes = Zeroizing::new([0; Secret::LEN]);

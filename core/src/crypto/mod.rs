@@ -1,6 +1,6 @@
 //! Suites, keys and the derivation of keys.
 //!
-//! A pre-shared key ([`Psk`]) feeds nothing but the key derivation in [`kdf`](derive). That yields the keys of the
+//! A pre-shared key ([`Psk`]) feeds nothing but the key derivation in [`kdf`](derive()). That yields the keys of the
 //! HELLO and WELCOME tags and, per session and direction, a [`Secret`]. A backend (a [`Crypto`]) turns a secret into
 //! the key of the suite that the session agreed on, and seals and opens packets with it. Every backend produces the
 //! same bytes, so which one an end uses is invisible on the wire.
