@@ -34,6 +34,7 @@ pub struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
 struct Common {
     /// Read the configuration from FILE (TOML); without it every key has its default
     #[arg(long, global = true, value_name = "FILE", env = "TALLYLINK_CONFIG")]

@@ -25,7 +25,7 @@ exits! {
     #[doc = "The command line is wrong."] Usage = 2,
     #[doc = "The configuration file is wrong."] Config = 3,
     #[doc = "The key store cannot be read or written."] KeyStore = 4,
-    #[doc = "A file with keys may be read or changed by others than its owner."] Permission = 5,
+    #[doc = "A file with keys is open to others than its owner, or closed to this user."] Permission = 5,
     #[doc = "An address is wrong or its name is not known."] Address = 6,
     #[doc = "No such peer or key."] PeerUnknown = 7,
     #[doc = "The peer's name or id is taken."] PeerExists = 8,

@@ -116,7 +116,16 @@ impl KeyStore {
 impl Contents {
     /// Reads all complete lines of an open store and tells where they end.
     fn of(file: &fs::File, path: &Path) -> Result<(Self, scan::Place), StoreError> {
-        let mut contents = Self::default();
+        let failed = |error| StoreError::Read {
+            file: path.to_owned(),
+            error,
+        };
+        let bytes = usize::try_from(file.metadata().map_err(failed)?.len()).unwrap_or(0);
+        let peers = Peers::with_capacity(bytes / line::LONGEST);
+        let mut contents = Self {
+            peers,
+            damaged: Vec::new(),
+        };
         let end = scan::scan(file, scan::Place::START, |raw| {
             match line::decode(raw.text) {
                 Ok(line) => contents.peers.apply(line, raw.place),

@@ -49,40 +49,47 @@ impl FromStr for PeerId {
     type Err = PeerIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let given = || text.to_owned();
-        let digits = digits(text).ok_or_else(|| PeerIdError::Form(given()))?;
-        if let Some(bytes) = hex::decode::<8>(&digits) {
-            return match bytes {
-                [0, 0, 0, 0, 0, 0, 0, 0] | [255, 255, 255, 255, 255, 255, 255, 255] => {
-                    Err(PeerIdError::Null(given()))
-                }
-                _ => Ok(Self(bytes)),
-            };
-        }
-        match hex::decode::<6>(&digits) {
-            Some([a, b, c, d, e, f]) => Err(PeerIdError::Eui48(
-                given(),
+        match octets(text) {
+            Some(Octets::Eight(
+                [0, 0, 0, 0, 0, 0, 0, 0] | [255, 255, 255, 255, 255, 255, 255, 255],
+            )) => Err(PeerIdError::Null(text.to_owned())),
+            Some(Octets::Eight(id)) => Ok(Self(id)),
+            Some(Octets::Six([a, b, c, d, e, f])) => Err(PeerIdError::Eui48(
+                text.to_owned(),
                 Self([a, b, c, 255, 254, d, e, f]),
             )),
-            None => Err(PeerIdError::Form(given())),
+            None => Err(PeerIdError::Form(text.to_owned())),
         }
     }
 }
 
-/// The digits of plain or evenly grouped hexadecimal: one kind of separator, the same distance everywhere.
-fn digits(text: &str) -> Option<Vec<u8>> {
-    let Some(separator) = text.chars().find(|c| "-:.".contains(*c)) else {
-        return Some(text.as_bytes().to_vec());
-    };
-    let mut digits = Vec::with_capacity(16);
-    let size = text.find(separator)?;
-    for group in text.split(separator) {
-        if group.len() != size || !matches!(size, 2 | 4) {
+/// What plain or evenly grouped hexadecimal may stand for.
+pub(crate) enum Octets {
+    Six([u8; 6]),
+    Eight([u8; 8]),
+}
+
+/// Reads plain or evenly grouped hexadecimal: one kind of separator, the same distance everywhere.
+pub(crate) fn octets(text: &str) -> Option<Octets> {
+    let mut digits = [0; 16];
+    let mut count = 0;
+    let separator = text.chars().find(|c| "-:.".contains(*c));
+    // Without a separator the text is one group, of whatever size.
+    let size = separator.map_or(text.len(), |separator| text.find(separator).unwrap_or(0));
+    if separator.is_some() && !matches!(size, 2 | 4) {
+        return None;
+    }
+    for group in text.split(|c| Some(c) == separator) {
+        if group.len() != size || count + size > digits.len() {
             return None;
         }
-        digits.extend_from_slice(group.as_bytes());
+        digits[count..count + size].copy_from_slice(group.as_bytes());
+        count += size;
     }
-    Some(digits)
+    let digits = &digits[..count];
+    hex::decode(digits)
+        .map(Octets::Eight)
+        .or_else(|| hex::decode(digits).map(Octets::Six))
 }
 
 impl fmt::Display for PeerId {

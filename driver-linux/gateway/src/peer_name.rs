@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::PeerId;
+use crate::peer_id::{Octets, octets};
 
 /// A peer's name: 1 to 64 bytes of letters and digits of any script, `-`, `_` and `.`, so that it can stand in
 /// a shell line, a file name and a table as it is. Clones share the text.
@@ -63,7 +63,7 @@ impl FromStr for PeerName {
         if matches!(first, '-' | '.') {
             return Err(PeerNameError::Begin(given(), first));
         }
-        if text.parse::<PeerId>().is_ok() {
+        if matches!(octets(text), Some(Octets::Eight(_))) {
             return Err(PeerNameError::LikeId(given()));
         }
         Ok(Self(text.into()))

@@ -44,6 +44,9 @@ pub enum BadLine {
 /// Bytes of the longest line that is ever written, its end included.
 pub(super) const LONGEST: usize = 4 + 17 + 4 + 33 + 21 + PeerName::LONGEST + 1 + 8 + 1;
 
+/// Bytes of a key's line with a short name.
+pub(super) const USUAL: usize = 80;
+
 /// Appends a key's line.
 pub(super) fn push_key(out: &mut Zeroizing<Vec<u8>>, entry: &Entry) {
     let begin = out.len();

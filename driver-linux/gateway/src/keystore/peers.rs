@@ -1,7 +1,8 @@
 //! The peers of a key store in memory.
 
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry as Slot;
+use std::hash::{BuildHasher, Hash};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::line::{Entry, KeyId, Line};
 use super::scan::Extent;
@@ -70,37 +71,53 @@ impl Peer {
     }
 }
 
-/// Peers by id and by name.
+/// Peers by id and by name. The tables hold places in the list, so that a million peers are held once.
 #[derive(Debug, Default)]
 pub struct Peers {
-    by_id: HashMap<PeerId, Peer>,
-    by_name: HashMap<PeerName, PeerId>,
+    /// A peer without keys is no peer; its place is not used again.
+    list: Vec<Peer>,
+    live: usize,
+    by_id: HashTable<u32>,
+    by_name: HashTable<u32>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Peers {
+    /// Room for about as many peers without moving their keys about in memory.
+    pub(super) fn with_capacity(peers: usize) -> Self {
+        Self {
+            list: Vec::with_capacity(peers),
+            ..Self::default()
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.by_id.len()
+        self.live
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.by_id.is_empty()
+        self.live == 0
     }
 
-    /// All of them, in no particular order.
+    /// All of them, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Peer> {
-        self.by_id.values()
+        self.list.iter().filter(|peer| peer.held().next().is_some())
     }
 
     /// The peer of an id.
     pub fn by_id(&self, id: PeerId) -> Option<&Peer> {
-        self.by_id.get(&id)
+        self.place(id).map(|place| &self.list[place])
     }
 
     /// The peer of a name.
     pub fn by_name(&self, name: &PeerName) -> Option<&Peer> {
-        self.by_id(*self.by_name.get(name)?)
+        let hash = self.hash(name);
+        let place = self
+            .by_name
+            .find(hash, |place| self.list[*place as usize].name == *name)?;
+        Some(&self.list[*place as usize])
     }
 
     /// The peer that a person means by a name or an id.
@@ -127,37 +144,87 @@ impl Peers {
             secret,
             created,
         } = entry;
-        let peer = match self.by_id.entry(id) {
-            Slot::Occupied(old) => old.into_mut(),
-            Slot::Vacant(new) => new.insert(Peer {
-                id,
-                name: name.clone(),
-                keys: [const { None }; KEYS_PER_PEER],
-            }),
+        let place = match self.place(id) {
+            Some(place) if self.list[place].name == name => place,
+            Some(place) => {
+                self.forget_name(place);
+                self.list[place].name = name;
+                self.learn_name(place);
+                place
+            }
+            None => {
+                let place = self.list.len();
+                self.list.push(Peer {
+                    id,
+                    name,
+                    keys: [const { None }; KEYS_PER_PEER],
+                });
+                self.live += 1;
+                let Self {
+                    list,
+                    hasher,
+                    by_id,
+                    ..
+                } = self;
+                let hash_of = |place: &u32| hasher.hash_one(list[*place as usize].id);
+                by_id.insert_unique(hasher.hash_one(id), place as u32, hash_of);
+                self.learn_name(place);
+                place
+            }
         };
-        if peer.name != name {
-            self.by_name.remove(&peer.name);
-            peer.name = name.clone();
-        }
-        peer.put(Held {
+        self.list[place].put(Held {
             id: key_id,
             secret,
             created,
             line,
         });
-        self.by_name.insert(name, id);
     }
 
     fn remove(&mut self, id: PeerId, key_id: KeyId) {
-        let Slot::Occupied(mut slot) = self.by_id.entry(id) else {
-            return;
-        };
-        slot.get_mut().drop_key(key_id);
-        if slot.get().held().next().is_none() {
-            let peer = slot.remove();
-            if self.by_name.get(&peer.name) == Some(&id) {
-                self.by_name.remove(&peer.name);
+        let Some(place) = self.place(id) else { return };
+        self.list[place].drop_key(key_id);
+        if self.list[place].held().next().is_none() {
+            self.forget_name(place);
+            let hash = self.hash(id);
+            if let Ok(found) = self
+                .by_id
+                .find_entry(hash, |found| *found as usize == place)
+            {
+                found.remove();
             }
+            self.live -= 1;
         }
+    }
+
+    fn place(&self, id: PeerId) -> Option<usize> {
+        let found = self
+            .by_id
+            .find(self.hash(id), |place| self.list[*place as usize].id == id);
+        found.map(|place| *place as usize)
+    }
+
+    fn learn_name(&mut self, place: usize) {
+        let Self {
+            list,
+            hasher,
+            by_name,
+            ..
+        } = self;
+        let hash_of = |place: &u32| hasher.hash_one(&list[*place as usize].name);
+        by_name.insert_unique(hasher.hash_one(&list[place].name), place as u32, hash_of);
+    }
+
+    fn forget_name(&mut self, place: usize) {
+        let hash = self.hash(&self.list[place].name);
+        if let Ok(found) = self
+            .by_name
+            .find_entry(hash, |found| *found as usize == place)
+        {
+            found.remove();
+        }
+    }
+
+    fn hash(&self, of: impl Hash) -> u64 {
+        self.hasher.hash_one(of)
     }
 }
