@@ -38,7 +38,10 @@ pub trait Model {
     /// Appends what `state` may become in a world without further faults and without budgets.
     ///
     /// [`Property::Progress`] holds if [`Model::complete`] can be reached this way from every reachable state.
-    fn calm(&self, state: &Self::State, into: &mut Vec<Self::State>);
+    ///
+    /// # Errors
+    /// A property that such a step violates.
+    fn calm(&self, state: &Self::State, into: &mut Vec<Self::State>) -> Result<(), Violation>;
 
     /// How `event` reads in a trace.
     fn describe(&self, state: &Self::State, event: Self::Event) -> String {
@@ -194,7 +197,7 @@ impl<M: Model> Search<'_, M> {
             }
             let mut next = Vec::new();
             if tried.insert(print) {
-                self.model.calm(&here, &mut next);
+                self.model.calm(&here, &mut next)?;
             }
             path.push((print, next));
             here = loop {

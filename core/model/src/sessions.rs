@@ -81,12 +81,15 @@ impl Budget {
     };
 }
 
+/// A session that completes nothing within so many round trips never will.
+const MANY_ROUND_TRIPS: u8 = 12;
+
 /// The model, with its bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Sessions {
     /// How often each thing may happen.
     pub budget: Budget,
-    /// Most parts the gateway keeps unsynced; beyond that it refuses.
+    /// Most parts the gateway keeps unsynced; beyond that it refuses. At least one chunk, two parts.
     pub queue: usize,
     /// The rule to break, if any.
     pub bug: Option<Bug>,
@@ -306,13 +309,15 @@ impl Model for Sessions {
 
     /// One round trip in which nothing is lost: what is queued is synced, the device sends what it must, the
     /// gateway answers. A device whose session is unknown to the gateway gets a new one first.
-    fn calm(&self, state: &State, into: &mut Vec<State>) {
+    fn calm(&self, state: &State, into: &mut Vec<State>) -> Result<(), Violation> {
         let mut s = state.clone();
         s.network.clear();
         s.left = Budget::NOTHING;
-        if self.round_trip(&mut s).is_ok() {
+        self.round_trip(&mut s)?;
+        if s.device.packets_sent() < MANY_ROUND_TRIPS {
             into.push(s);
         }
+        Ok(())
     }
 
     fn describe(&self, state: &State, event: Event) -> String {

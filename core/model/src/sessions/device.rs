@@ -40,6 +40,10 @@ impl Device {
         !self.ring.is_empty()
     }
 
+    pub(super) fn packets_sent(&self) -> u8 {
+        self.session.as_ref().map_or(0, |session| session.number)
+    }
+
     pub(super) fn confirmed(&self) -> u16 {
         self.confirmed
     }
@@ -85,7 +89,7 @@ impl Device {
     /// Moves to the session of a WELCOME. Everything not below OPENED is unsent then.
     pub(super) fn enter(&mut self, key: Key, model: &Sessions) {
         self.exchange = None;
-        let epoch = *self.epoch.get_or_insert(key);
+        self.epoch.get_or_insert(key);
         let mut session = Session {
             key,
             number: 0,
@@ -96,7 +100,6 @@ impl Device {
         };
         if let Some(old) = self.session.take()
             && model.has(Bug::UnfinishedContinues)
-            && epoch != key
         {
             session.received = old.received;
         }
