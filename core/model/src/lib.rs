@@ -2,6 +2,7 @@
 
 pub mod explore;
 pub mod fingerprint;
+pub mod journal;
 mod property;
 pub mod rules;
 pub mod sessions;
