@@ -137,15 +137,14 @@ pub fn explore<M: Model>(model: &M, limits: Limits) -> Report {
     while let Some((at, depth, state)) = waiting.pop_front() {
         deepest = deepest.max(depth);
         search.landmarks |= model.landmarks(&state);
-        let verdict = model
-            .check(&state)
-            .and_then(|()| search.completion(&state, limits.calm_states));
-        if let Err(violation) = verdict {
-            return search.report(
-                transitions,
-                deepest,
-                Outcome::Violated(search.trace(at, violation)),
-            );
+        if let Err(violation) = model.check(&state) {
+            let found = search.trace(at, violation);
+            return search.report(transitions, deepest, Outcome::Violated(found));
+        }
+        if let Err(violation) = search.completion(&state, limits.calm_states) {
+            let mut found = search.trace(at, violation);
+            found.trace.push("from here on, nothing fails".to_owned());
+            return search.report(transitions, deepest, Outcome::Violated(found));
         }
         events.clear();
         model.events(&state, &mut events);

@@ -80,7 +80,7 @@ pub struct State {
     /// Bytes of earlier sessions in the receiver's queue.
     queued_earlier: u8,
     sessions_left: u8,
-    /// Whether a record was begun under a window that a newer CREDIT, already received, had lowered.
+    /// The CREDIT of the highest number that arrived, whatever the sender makes of it.
     newest_received: Credit,
 }
 
