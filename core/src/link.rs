@@ -1,14 +1,14 @@
 //! What a peer has while something is outstanding: expanded keys, the window, recovery, and what is to be said.
 
-use crate::ids::{Boot, InIx, LinkIx, OutIx, PeerIx};
+use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Path;
 use crate::recovery::newreno::NewReno;
 use crate::recovery::pacer::Pacer;
 use crate::recovery::rtt::Rtt;
 use crate::recovery::sent::Flight;
 use crate::time::{Duration, Instant};
-use crate::wire::PacketRange;
 use crate::window::Window;
+use crate::wire::PacketRange;
 
 /// How many changed ranges are remembered between two ACKs.
 pub(crate) const ACK_RANGES: usize = 24;
@@ -165,7 +165,6 @@ pub(crate) struct LongHeader {
     pub(crate) key: crate::ids::KeyId,
     pub(crate) nonce: [u8; 16],
     pub(crate) gateway_nonce: [u8; 16],
-    pub(crate) boot: Boot,
 }
 
 /// What is to be said once.

@@ -66,8 +66,10 @@ pub struct OutStream {
     pub(crate) rest: u32,
     /// Chunks that are not acknowledged, in stream order.
     pub(crate) unacked: List,
-    /// SKIP is to be sent, and why.
+    /// SKIP is not acknowledged yet, and why it is sent.
     pub(crate) skip: Option<u8>,
+    /// A SKIP with the head as it is now is on its way.
+    pub(crate) skip_out: bool,
     pub(crate) queued: bool,
     pub(crate) next_queued: OutIx,
 
@@ -110,6 +112,7 @@ impl Default for OutStream {
             rest: 0,
             unacked: List::default(),
             skip: None,
+            skip_out: false,
             queued: false,
             next_queued: OutIx::NONE,
             received: 0,
@@ -166,6 +169,7 @@ impl OutStream {
         self.rest = 0;
         self.unacked = List::default();
         self.received = self.head;
+        self.skip_out = false;
         self.queued = false;
         self.next_queued = OutIx::NONE;
     }
@@ -174,7 +178,11 @@ impl OutStream {
     #[inline]
     pub(crate) fn advance(&self, at: u32, bytes: u32) -> u32 {
         let on = at.saturating_add(bytes);
-        if on >= self.ring_len { on.saturating_sub(self.ring_len) } else { on }
+        if on >= self.ring_len {
+            on.saturating_sub(self.ring_len)
+        } else {
+            on
+        }
     }
 }
 
@@ -234,6 +242,11 @@ pub struct Held {
 
 impl Default for Held {
     fn default() -> Self {
-        Self { next: u32::MAX, start: Position::default(), rest: 0, len: 0 }
+        Self {
+            next: u32::MAX,
+            start: Position::default(),
+            rest: 0,
+            len: 0,
+        }
     }
 }

@@ -58,27 +58,22 @@ impl Keys {
     /// RFC 8452 §4: the first halves of four blocks, each an encrypted counter and nonce.
     #[inline(never)]
     fn derive(key: &[u8; 16], nonce: &[u8; NONCE_LEN]) -> Self {
-        let mut blocks = [Block::default(); 4];
-        for (i, block) in (0_u32..).zip(&mut blocks) {
-            for (to, from) in block.iter_mut().zip(i.to_le_bytes().iter().chain(nonce)) {
-                *to = *from;
-            }
-        }
-        Aes128::new(key.into()).encrypt_blocks(&mut blocks);
-
+        let cipher = Aes128::new(key.into());
         let mut keys = Self {
             authentication: Zeroizing::default(),
             encryption: Zeroizing::default(),
         };
-        let halves = blocks.iter().flat_map(|block| block.iter().take(8));
-        let both = keys
-            .authentication
-            .iter_mut()
-            .chain(keys.encryption.iter_mut());
-        for (to, from) in both.zip(halves) {
-            *to = *from;
-        }
-        for block in &mut blocks {
+        let (authentication, encryption) = (&mut keys.authentication, &mut keys.encryption);
+        let halves = authentication.chunks_mut(8).chain(encryption.chunks_mut(8));
+        for (i, half) in (0_u32..).zip(halves) {
+            let mut block = Block::default();
+            for (to, from) in block.iter_mut().zip(i.to_le_bytes().iter().chain(nonce)) {
+                *to = *from;
+            }
+            cipher.encrypt_block(&mut block);
+            for (to, from) in half.iter_mut().zip(&block) {
+                *to = *from;
+            }
             block.as_mut_slice().zeroize();
         }
         keys

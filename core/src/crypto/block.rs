@@ -24,17 +24,22 @@ pub(super) fn apply<F: CtrFlavor<aes::cipher::consts::U16>>(
     mut stream: Ctr<'_, F>,
     body: &mut [u8],
 ) {
-    let (blocks, tail) = Array::slice_as_chunks_mut(body);
-    stream.apply_keystream_blocks(blocks);
-    if tail.is_empty() {
-        return;
+    // Several blocks at once are faster, but on a microcontroller they take 1.4 KB more of stack and 5.6 KB more of code.
+    let rest = if cfg!(target_pointer_width = "64") {
+        let (blocks, tail) = Array::slice_as_chunks_mut(body);
+        stream.apply_keystream_blocks(blocks);
+        tail
+    } else {
+        body
+    };
+    for piece in rest.chunks_mut(16) {
+        let mut pad = Block::default();
+        stream.write_keystream_block(&mut pad);
+        for (byte, key) in piece.iter_mut().zip(pad) {
+            *byte ^= key;
+        }
+        pad.as_mut_slice().zeroize();
     }
-    let mut pad = Block::default();
-    stream.write_keystream_block(&mut pad);
-    for (byte, key) in tail.iter_mut().zip(pad) {
-        *byte ^= key;
-    }
-    pad.as_mut_slice().zeroize();
 }
 
 /// `tail`, shorter than a block, with zeros behind it.

@@ -1,9 +1,8 @@
-//! AES-CMAC (RFC 4493) and the key derivation made of it (NIST SP 800-108r1 §4.1, counter mode).
+//! The key derivation: NIST SP 800-108r1 §4.1, counter mode, with AES-CMAC.
 
-use super::{Psk, Secret, TAG_LEN, Tag};
-use aes::Aes128;
-use cmac::{Cmac, KeyInit, Mac};
-use zeroize::{Zeroize, Zeroizing};
+use super::cmac::Cmac;
+use super::{Psk, Secret, TAG_LEN};
+use zeroize::Zeroizing;
 
 /// What a derived key is for. Keys of different labels are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +11,8 @@ pub enum Label {
     HelloTag,
     /// The key of the tags with which the gateway end answers a HELLO: a WELCOME's and a REJECT's.
     WelcomeTag,
+    /// The key of a session, from which the secrets of both directions are derived.
+    Session,
     /// The traffic secret of packets from the device end.
     DeviceToGateway,
     /// The traffic secret of packets from the gateway end.
@@ -25,6 +26,7 @@ impl Label {
         match self {
             Self::HelloTag => b"tallylink1 hello tag",
             Self::WelcomeTag => b"tallylink1 welcome tag",
+            Self::Session => b"tallylink1 session",
             Self::DeviceToGateway => b"tallylink1 device to gateway",
             Self::GatewayToDevice => b"tallylink1 gateway to device",
         }
@@ -44,7 +46,7 @@ pub fn derive(psk: &Psk, label: Label, context: &[&[u8]], out: &mut [u8]) {
     counter_mode(psk.as_bytes(), fixed, out);
 }
 
-/// Derives a traffic secret; see [`derive`].
+/// Derives a traffic secret; see [`derive()`].
 #[must_use]
 pub fn derive_secret(psk: &Psk, label: Label, context: &[&[u8]]) -> Secret {
     let mut bytes = Zeroizing::new([0; Secret::LEN]);
@@ -52,31 +54,19 @@ pub fn derive_secret(psk: &Psk, label: Label, context: &[&[u8]]) -> Secret {
     Secret::from_bytes(*bytes)
 }
 
-/// The AES-CMAC (RFC 4493) of the concatenation of `parts`.
-#[must_use]
-#[inline(never)] // The expanded key shall not widen the caller's frame.
-pub fn mac(key: &[u8; 16], parts: &[&[u8]]) -> Tag {
-    let mut mac = Cmac::<Aes128>::new(key.into());
-    for part in parts {
-        mac.update(part);
-    }
-    Tag::from_bytes(mac.finalize().into_bytes().into())
-}
-
 /// The counter mode before its input is given a format: block `i` is `CMAC(key, [i] ‖ fixed)`.
-#[inline(never)] // As for `mac`.
+#[inline(never)] // The expanded key shall not widen the caller's frame.
 fn counter_mode<'a>(key: &[u8; 16], fixed: impl Iterator<Item = &'a [u8]> + Clone, out: &mut [u8]) {
-    let mut mac = Cmac::<Aes128>::new(key.into());
+    let cmac = Cmac::new(key);
     for (i, piece) in (1_u32..).zip(out.chunks_mut(TAG_LEN)) {
-        mac.update(&i.to_be_bytes());
+        let mut message = cmac.start();
+        message.update(&i.to_be_bytes());
         for part in fixed.clone() {
-            mac.update(part);
+            message.update(part);
         }
-        let mut block: [u8; TAG_LEN] = mac.finalize_reset().into_bytes().into();
-        for (to, from) in piece.iter_mut().zip(block) {
+        for (to, from) in piece.iter_mut().zip(*message.finish()) {
             *to = from;
         }
-        block.zeroize();
     }
 }
 

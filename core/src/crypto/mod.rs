@@ -1,6 +1,6 @@
 //! Suites, keys and the derivation of keys.
 //!
-//! A pre-shared key ([`Psk`]) feeds nothing but the key derivation in [`kdf`](derive). That yields the keys of the
+//! A pre-shared key ([`Psk`]) feeds nothing but the key derivation in [`derive()`]. That yields the keys of the
 //! HELLO and WELCOME tags and, per session and direction, a [`Secret`]. A backend (a [`Crypto`]) turns a secret into
 //! the key of the suite that the session agreed on, and seals and opens packets with it. Every backend produces the
 //! same bytes, so which one an end uses is invisible on the wire.
@@ -13,6 +13,7 @@ pub mod aes_gcm;
 pub mod aes_gcm_siv;
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
 mod block;
+mod cmac;
 mod kdf;
 mod secret;
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
@@ -20,7 +21,8 @@ mod soft;
 mod suite;
 mod tag;
 
-pub use kdf::{Label, derive, derive_secret, mac};
+pub use cmac::mac;
+pub use kdf::{Label, derive, derive_secret};
 pub use secret::{Psk, Secret};
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
 pub use soft::{Soft, SoftKey};

@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// A pre-shared key: what provisioning gave both ends.
 ///
-/// It feeds only the key derivation ([`derive`](super::derive)), never a cipher directly.
+/// It feeds only the key derivation ([`derive()`](super::derive())), never a cipher directly.
 #[derive(Clone)]
 pub struct Psk {
     key: [u8; Self::LEN],

@@ -47,12 +47,8 @@ impl Carried {
     pub(crate) const CHUNK: Self = Self(1);
     /// SKIP of the stream.
     pub(crate) const SKIP: Self = Self(2);
-    /// A PING on a path that is being validated.
-    pub(crate) const CHALLENGE: Self = Self(4);
     /// A probe: its loss does not cut the window.
     pub(crate) const PROBE: Self = Self(8);
-    /// OPEN of the stream.
-    pub(crate) const OPEN: Self = Self(16);
 
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -70,7 +66,10 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    const NONE: Self = Self { prev: Slot::NONE, next: Slot::NONE };
+    const NONE: Self = Self {
+        prev: Slot::NONE,
+        next: Slot::NONE,
+    };
 }
 
 /// One packet that asks for an ACK. The driver lends `links × in_flight` of these; what is inside is the core's.
@@ -126,7 +125,10 @@ impl Default for Sent {
 impl Sent {
     /// Where the chunk ends.
     pub(crate) fn end(&self) -> Position {
-        Position { number: self.start.number.saturating_add(u64::from(self.records)), offset: self.end_offset }
+        Position {
+            number: self.start.number.saturating_add(u64::from(self.records)),
+            offset: self.end_offset,
+        }
     }
 
     /// True while the packet's content may still have to be sent again.
@@ -144,7 +146,10 @@ pub(crate) struct List {
 
 impl Default for List {
     fn default() -> Self {
-        Self { front: Slot::NONE, back: Slot::NONE }
+        Self {
+            front: Slot::NONE,
+            back: Slot::NONE,
+        }
     }
 }
 
@@ -154,10 +159,18 @@ impl List {
     }
 
     /// Appends a slot, through the links that `of` names.
-    pub(crate) fn push_back(&mut self, table: &mut [Sent], slot: Slot, of: fn(&mut Sent) -> &mut Links) {
+    pub(crate) fn push_back(
+        &mut self,
+        table: &mut [Sent],
+        slot: Slot,
+        of: fn(&mut Sent) -> &mut Links,
+    ) {
         let prev = self.back;
         if let Some(sent) = table.get_mut(slot.0 as usize) {
-            *of(sent) = Links { prev, next: Slot::NONE };
+            *of(sent) = Links {
+                prev,
+                next: Slot::NONE,
+            };
         }
         match prev.some().and_then(|p| table.get_mut(p.0 as usize)) {
             Some(p) => of(p).next = slot,
@@ -167,8 +180,15 @@ impl List {
     }
 
     /// Takes a slot out.
-    pub(crate) fn remove(&mut self, table: &mut [Sent], slot: Slot, of: fn(&mut Sent) -> &mut Links) {
-        let Some(sent) = table.get_mut(slot.0 as usize) else { return };
+    pub(crate) fn remove(
+        &mut self,
+        table: &mut [Sent],
+        slot: Slot,
+        of: fn(&mut Sent) -> &mut Links,
+    ) {
+        let Some(sent) = table.get_mut(slot.0 as usize) else {
+            return;
+        };
         let Links { prev, next } = core::mem::replace(of(sent), Links::NONE);
         match prev.some().and_then(|p| table.get_mut(p.0 as usize)) {
             Some(p) => of(p).next = next,
@@ -180,9 +200,38 @@ impl List {
         }
     }
 
+    /// Puts `new` in front of `old`.
+    pub(crate) fn insert_before(
+        &mut self,
+        table: &mut [Sent],
+        old: Slot,
+        new: Slot,
+        of: fn(&mut Sent) -> &mut Links,
+    ) {
+        let Some(sent) = table.get_mut(old.0 as usize) else {
+            return;
+        };
+        let prev = core::mem::replace(&mut of(sent).prev, new);
+        if let Some(sent) = table.get_mut(new.0 as usize) {
+            *of(sent) = Links { prev, next: old };
+        }
+        match prev.some().and_then(|p| table.get_mut(p.0 as usize)) {
+            Some(p) => of(p).next = new,
+            None => self.front = new,
+        }
+    }
+
     /// Puts `new` where `old` is.
-    pub(crate) fn replace(&mut self, table: &mut [Sent], old: Slot, new: Slot, of: fn(&mut Sent) -> &mut Links) {
-        let Some(sent) = table.get_mut(old.0 as usize) else { return };
+    pub(crate) fn replace(
+        &mut self,
+        table: &mut [Sent],
+        old: Slot,
+        new: Slot,
+        of: fn(&mut Sent) -> &mut Links,
+    ) {
+        let Some(sent) = table.get_mut(old.0 as usize) else {
+            return;
+        };
         let links = core::mem::replace(of(sent), Links::NONE);
         if let Some(sent) = table.get_mut(new.0 as usize) {
             *of(sent) = links;
@@ -242,7 +291,10 @@ impl Flight {
         self.bytes = self.bytes.saturating_add(u64::from(sent.size));
         if let Some(entry) = table.get_mut(slot.0 as usize) {
             debug_assert!(!entry.outstanding());
-            *entry = Sent { state: State::Flight, ..sent };
+            *entry = Sent {
+                state: State::Flight,
+                ..sent
+            };
         }
         self.out.push_back(table, slot, list_links);
     }
@@ -258,7 +310,9 @@ impl Flight {
     /// Moves a packet from flight to lost, or frees its slot when it carried nothing to repeat.
     pub(crate) fn lose(&mut self, table: &mut [Sent], slot: Slot) {
         self.leave(table, slot);
-        let Some(sent) = table.get_mut(slot.0 as usize) else { return };
+        let Some(sent) = table.get_mut(slot.0 as usize) else {
+            return;
+        };
         if sent.carried.has(Carried::CHUNK) {
             sent.state = State::Lost;
             self.lost.push_back(table, slot, list_links);

@@ -105,7 +105,11 @@ impl<'a> Hello<'a> {
         // Form is exact: the padding is known from the core, all zero, and the tag ends the packet.
         let padding = r.rest().len().checked_sub(TAG_LEN).ok_or(Malformed)?;
         let zero = r.bytes(padding)?.iter().all(|b| *b == 0);
-        if zero && datagram.len() == hello.packet_len() { Ok(hello) } else { Err(Malformed) }
+        if zero && datagram.len() == hello.packet_len() {
+            Ok(hello)
+        } else {
+            Err(Malformed)
+        }
     }
 
     /// Reads everything behind the first two bytes, up to the end of the TLVs.
@@ -190,7 +194,11 @@ impl<'a> Welcome<'a> {
             limits: Limits::parse(&mut r)?,
             tlvs: tlvs(&mut r)?,
         };
-        if r.rest().len() == TAG_LEN { Ok(welcome) } else { Err(Malformed) }
+        if r.rest().len() == TAG_LEN {
+            Ok(welcome)
+        } else {
+            Err(Malformed)
+        }
     }
 
     /// Writes the packet without its tag: what the keys are derived from.
@@ -244,7 +252,7 @@ impl Reject {
     /// How long the packet is without its tag.
     pub const CORE_LEN: usize = 32;
 
-    fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
+    pub(super) fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new(datagram);
         r.array::<2>()?;
         let reject = Self {
@@ -261,7 +269,11 @@ impl Reject {
             },
             retry_after_s: r.u16()?,
         };
-        if r.rest().len() == TAG_LEN { Ok(reject) } else { Err(Malformed) }
+        if r.rest().len() == TAG_LEN {
+            Ok(reject)
+        } else {
+            Err(Malformed)
+        }
     }
 
     /// Writes the packet without its tag.
