@@ -8,6 +8,7 @@ use tallylink_model::epochs::Epochs;
 use tallylink_model::explore::{Limits, Model, Outcome, explore};
 use tallylink_model::flow::Flow;
 use tallylink_model::journal::Journal;
+use tallylink_model::retention::Retention;
 use tallylink_model::sessions::{Budget, Sessions};
 use tallylink_model::skip::Skip;
 
@@ -40,6 +41,15 @@ fn main() -> ExitCode {
             },
         );
     }
+    let (records, checkpoints) = (3 + more, 3 + more);
+    let retention = Retention {
+        records,
+        checkpoints,
+        faults: 2,
+        damages: 1,
+        bug: None,
+    };
+    sound &= row("retention", &retention);
     for model in epochs(more) {
         sound &= row("epochs", &model);
     }

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | [`sessions`] | HELLO, WELCOME, long DATA, OPEN, chunks of partial records, STORED; every packet repeated, reordered, delayed for ever; crash, power cut, eviction, failed sync, overwritten ring | exactly once, in order, nothing confirmed lost, one plaintext per key and number, the writer continues |
 //! | [`journal`] | groups, failing syncs, power cuts that keep any subset of what was unsynced, crashes within recovery, rot | nothing stored is lost or doubled |
+//! | [`retention`] | two checkpoint files, deleted segments, torn and rotten checkpoints | what is known of a stream survives |
 //! | [`epochs`] | outboxes opened, cut off, restored, copied; gateways restored | one content per name, rollback reported, no false alarm |
 //! | [`skip`] | records above a lowered limit, overwritten rings, restored receivers | nothing held is skipped |
 //! | [`flow`] | windows that shrink, lost and late CREDITs, begun records, new sessions | credit honoured, the receiver's queue bounded |
@@ -39,6 +40,7 @@ pub mod fingerprint;
 pub mod flow;
 pub mod journal;
 mod property;
+pub mod retention;
 pub mod rules;
 pub mod sessions;
 pub mod skip;
