@@ -118,6 +118,21 @@ fn an_outbox_outlives_its_device() {
     assert_proved(&model, &[STORED, TWO_EPOCHS]);
 }
 
+#[test]
+fn an_outbox_outlives_both_ends() {
+    let bounds = Budget {
+        exchanges: 2,
+        device_reboots: 1,
+        gateway_crashes: 1,
+        ..CALM
+    };
+    let model = Sessions {
+        outbox: true,
+        ..Sessions::new(bounds)
+    };
+    assert_proved(&model, &[STORED, AFTER_CRASH, VOID, TWO_EPOCHS]);
+}
+
 const TWO_EPOCHS: &str = "two epochs stored";
 const STORED: &str = "stored";
 const AFTER_CRASH: &str = "stored after a gateway crash";
