@@ -21,7 +21,7 @@
 //! stand at its head. One peer and one stream suffice, but for credit, which streams share.
 //!
 //! # Bounds
-//! Every model has budgets: how many records, packets, crashes. `cargo test` searches some hundred thousand states
+//! Every model has budgets: how many records, packets, crashes. `cargo test` searches about a million states
 //! within those in `tests/`; `cargo run --release -p tallylink-model --example explore -- --deep` searches larger
 //! ones and prints a table. A proof within bounds is no proof beyond them; but each planted bug (the `Bug` of each
 //! model) is found far inside, and the tests name the situations that a proof must have reached.
