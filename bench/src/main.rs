@@ -1,2 +1,54 @@
 //! Measures Tallylink against its peers in the same run.
-fn main() {}
+//!
+//! Every subcommand that measures runs its sides interleaved, round by round, and reports medians of the
+//! rounds: as tables, as one JSON object a line (`--json`), or both (`--save`). With `--check` it
+//! judges them by the project's marks, prints the worst figure last and fails when one is missed.
+
+mod clock;
+mod machine;
+mod marks;
+mod options;
+mod render;
+mod report;
+mod statistics;
+mod transport;
+mod workload;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// CPU per record of sender and receiver while a backlog drains, beside quinn and s2n-quic.
+    Transport(transport::Arguments),
+    /// Turns saved result lines into tables and plots.
+    Render(render::Arguments),
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every mark that was to be checked was met.
+fn run(arguments: &Arguments) -> Result<bool> {
+    match &arguments.bench {
+        Bench::Transport(arguments) => transport::run(arguments),
+        Bench::Render(arguments) => render::run(arguments).map(|()| true),
+    }
+}

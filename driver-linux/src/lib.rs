@@ -1,1 +1,3 @@
 //! Tallylink on Linux: UDP with GSO and GRO, as sender or receiver.
+
+pub mod crypto;

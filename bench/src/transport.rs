@@ -1,0 +1,110 @@
+//! `transport`: what it costs to carry records from one thread to another over loopback.
+//!
+//! Records flow as fast as the transport takes them, one stream, datagrams of at most 1,452 B, and
+//! the receiver checks every byte. The cost of a side is the CPU of all its threads; quinn's build
+//! that costs less is the reference that the others are compared with.
+
+mod figures;
+mod rounds;
+mod side;
+mod sides;
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use self::{rounds::Case, sides::SideName};
+use crate::{
+    machine::Machine,
+    marks::{self, Bound, Mark},
+    options::Options,
+    report::Report,
+    workload::Workload,
+};
+
+/// The name in result lines.
+const BENCH: &str = "transport";
+
+/// CPU of each side in each round: below this, chance weighs too much.
+const CPU_FULL: Duration = Duration::from_secs(2);
+const CPU_QUICK: Duration = Duration::from_millis(200);
+
+/// Tallylink with the suite that quinn uses, too.
+const FASTEST: &str = "tallylink-gcm";
+/// What a record may cost, as a share of the reference's cost.
+const CPU_BUDGETS: [(&str, f64); 2] = [(FASTEST, 0.5), ("tallylink-gcm-siv", 0.65)];
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Bytes of a record; one case each.
+    #[arg(long, value_delimiter = ',', default_values_t = [61, 1_013, 16_013])]
+    sizes: Vec<u32>,
+    /// What to measure.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [
+        SideName::QuinnRing, SideName::QuinnAwsLc, SideName::S2nQuic,
+    ])]
+    sides: Vec<SideName>,
+}
+
+/// Whether all marks are met, where they were to be checked.
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    let options = &arguments.options;
+    let enough = if options.quick { CPU_QUICK } else { CPU_FULL };
+    let sides: Vec<_> = arguments.sides.iter().map(|name| name.side()).collect();
+    let cases: Vec<_> = arguments
+        .sizes
+        .iter()
+        .map(|&size| case(options.seed, size))
+        .collect();
+    let cases = cases.into_iter().collect::<Result<Vec<_>>>()?;
+
+    let measured = rounds::measure(&cases, &sides, options.rounds, enough)?;
+    let figures: Vec<_> = measured.iter().flat_map(figures::figures).collect();
+    let mut report = Report::new(BENCH, Machine::here(options), &figures);
+    let mut passed = true;
+    if options.check {
+        let verdict = marks::judge(&marks(&cases, &sides), &figures);
+        passed = verdict.passed();
+        report.conclude(BENCH, verdict);
+    }
+    if let Some(path) = &options.save {
+        report.save(path)?;
+    }
+    report.print(options.json)?;
+    Ok(passed)
+}
+
+fn case(seed: u64, size: u32) -> Result<Case> {
+    let bytes = usize::try_from(size).context("a record size that this machine cannot hold")?;
+    Ok(Case {
+        name: format!("{size} B"),
+        workload: Arc::new(Workload::new(seed, bytes)),
+    })
+}
+
+/// Every side must bring every record unharmed; Tallylink must keep its budget, whether it was asked for
+/// or not.
+fn marks(cases: &[Case], sides: &[Box<dyn side::Side>]) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for case in cases {
+        let mut mark = |side: &str, metric, bound| {
+            marks.push(Mark {
+                case: case.name.clone(),
+                side: side.into(),
+                metric,
+                bound,
+            });
+        };
+        for side in sides {
+            mark(side.name(), figures::ERRORS, Bound::AtMost(0.0));
+        }
+        for (side, cpu) in CPU_BUDGETS {
+            mark(side, figures::CPU, Bound::RatioAtMost(cpu));
+        }
+        mark(FASTEST, figures::RATE, Bound::RatioAtLeast(1.0));
+    }
+    marks
+}

@@ -1,0 +1,32 @@
+//! The transports that can be measured, each in a file of its own.
+mod quinn;
+mod s2n;
+mod socket;
+
+use clap::ValueEnum;
+
+use super::side::Side;
+
+/// UDP payload that no side may exceed.
+pub(crate) const MAX_DATAGRAM: u16 = 1_452;
+
+/// A side as it is asked for on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SideName {
+    /// quinn with ring.
+    QuinnRing,
+    /// quinn with aws-lc-rs.
+    QuinnAwsLc,
+    /// s2n-quic with rustls and aws-lc-rs.
+    S2nQuic,
+}
+
+impl SideName {
+    pub(crate) fn side(self) -> Box<dyn Side> {
+        match self {
+            Self::QuinnRing => Box::new(quinn::Quinn::ring()),
+            Self::QuinnAwsLc => Box::new(quinn::Quinn::aws_lc()),
+            Self::S2nQuic => Box::new(s2n::S2n),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! quinn as a user who wants speed sets it up: AES-128-GCM only, GSO and GRO on, full-size packets
+//! from the start, one stream, large writes, each record behind its size.
+use std::{
+    net::SocketAddr,
+    sync::{Arc, mpsc},
+};
+
+use anyhow::{Context, Result, anyhow};
+use quinn::{
+    ClientConfig, Endpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TokioRuntime,
+    TransportConfig,
+    crypto::rustls::{QuicClientConfig, QuicServerConfig},
+};
+use rustls::{
+    CipherSuite, RootCertStore,
+    crypto::{CryptoProvider, aws_lc_rs, ring},
+    pki_types::{CertificateDer, PrivatePkcs8KeyDer},
+    version::TLS13,
+};
+
+use super::{
+    MAX_DATAGRAM,
+    socket::{SERVER_NAME, certificate, loopback, runtime},
+};
+use crate::{
+    clock,
+    transport::side::{End, Job, Meter, Metered, Run, Side, Wire},
+    workload::{Checked, LengthPrefixed, Packed},
+};
+
+/// quinn over one of rustls's crypto backends.
+pub(crate) struct Quinn {
+    name: &'static str,
+    provider: fn() -> CryptoProvider,
+}
+
+impl Quinn {
+    pub(crate) fn ring() -> Self {
+        Self {
+            name: "quinn-ring",
+            provider: ring::default_provider,
+        }
+    }
+
+    pub(crate) fn aws_lc() -> Self {
+        Self {
+            name: "quinn-aws-lc",
+            provider: aws_lc_rs::default_provider,
+        }
+    }
+}
+
+impl Side for Quinn {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn run(&self, job: &Job) -> Result<Run> {
+        let (server, client) = configs((self.provider)())?;
+        let (tell, listening) = mpsc::channel();
+        let receiver = {
+            let job = job.clone();
+            Metered::spawn(End::Receiver, "receiver", move |meter| {
+                runtime()?.block_on(receive(server, &job, &tell, meter))
+            })?
+        };
+        let sender = {
+            let job = job.clone();
+            Metered::spawn(End::Sender, "sender", move |meter| {
+                let to = listening.recv().context("no receiver")?;
+                runtime()?.block_on(send(client, to, &job, meter))
+            })?
+        };
+        let ((elapsed, wire), sender) = sender.join()?;
+        let (checked, receiver) = receiver.join()?;
+        Ok(Run {
+            threads: vec![sender, receiver],
+            elapsed,
+            checked,
+            wire,
+        })
+    }
+}
+
+async fn receive(
+    config: ServerConfig,
+    job: &Job,
+    tell: &mpsc::Sender<SocketAddr>,
+    meter: &mut Meter,
+) -> Result<Checked> {
+    let endpoint = endpoint(Some(config))?;
+    tell.send(endpoint.local_addr()?)?;
+    let incoming = endpoint.accept().await.context("endpoint closed")?;
+    let connection = incoming.await?;
+    let mut stream = connection.accept_uni().await?;
+
+    meter.start();
+    let mut records = LengthPrefixed::new(Arc::clone(&job.workload));
+    while let Some(chunk) = stream.read_chunk(usize::MAX, true).await? {
+        records.take(&chunk.bytes);
+    }
+    meter.stop();
+
+    // The sender closes once it has its last acknowledgement.
+    connection.closed().await;
+    endpoint.wait_idle().await;
+    Ok(records.finish())
+}
+
+async fn send(
+    config: ClientConfig,
+    to: SocketAddr,
+    job: &Job,
+    meter: &mut Meter,
+) -> Result<(std::time::Duration, Wire)> {
+    let endpoint = endpoint(None)?;
+    let connection = endpoint.connect_with(config, to, SERVER_NAME)?.await?;
+    let mut stream = connection.open_uni().await?;
+    let size = u32::try_from(job.workload.size())?;
+    let mut packed = Packed::new(&job.workload, &size.to_le_bytes());
+
+    meter.start();
+    let begun = clock::wall();
+    let mut next = 0;
+    while next < job.records {
+        let (count, batch) = packed.batch(&job.workload, next, job.records - next);
+        stream.write_all(batch).await?;
+        next += count;
+    }
+    stream.finish()?;
+    if let Some(code) = stream.stopped().await? {
+        return Err(anyhow!("the receiver stopped the stream with {code}"));
+    }
+    let elapsed = begun.elapsed();
+    meter.stop();
+
+    let stats = connection.stats();
+    connection.close(0u32.into(), b"");
+    endpoint.wait_idle().await;
+    let wire = Wire {
+        datagrams: stats.udp_tx.datagrams,
+        largest: stats.path.current_mtu.into(),
+        lost: stats.path.lost_packets,
+        send_calls: Some(stats.udp_tx.ios),
+        // Its `udp_rx.ios` counts what it was handed, not calls.
+        receive_calls: None,
+    };
+    Ok((elapsed, wire))
+}
+
+fn endpoint(server: Option<ServerConfig>) -> Result<Endpoint> {
+    let runtime = Arc::new(TokioRuntime);
+    Ok(Endpoint::new(
+        EndpointConfig::default(),
+        server,
+        loopback()?,
+        runtime,
+    )?)
+}
+
+fn configs(mut provider: CryptoProvider) -> Result<(ServerConfig, ClientConfig)> {
+    provider
+        .cipher_suites
+        .retain(|suite| suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256);
+    let provider = Arc::new(provider);
+    let transport = Arc::new(transport());
+    let made = certificate()?;
+    let certificate: CertificateDer<'static> = made.cert.der().clone();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+
+    let tls = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], key.into())?;
+    let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    server.transport_config(Arc::clone(&transport));
+
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate)?;
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+    client.transport_config(transport);
+    Ok((server, client))
+}
+
+fn transport() -> TransportConfig {
+    // Discovery stays on, so that it climbs back should losses be taken for a black hole.
+    let mut discovery = MtuDiscoveryConfig::default();
+    discovery.upper_bound(MAX_DATAGRAM);
+    let mut transport = TransportConfig::default();
+    transport
+        .initial_mtu(MAX_DATAGRAM)
+        .mtu_discovery_config(Some(discovery))
+        .enable_segmentation_offload(true);
+    transport
+}

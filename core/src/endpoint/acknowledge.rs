@@ -1,0 +1,252 @@
+//! ACKs, and what they say was lost (wire-format §8.2; RFC 9002 §6).
+
+use super::Cx;
+use super::receive::Stop;
+use crate::crypto::Crypto;
+use crate::discard::Fault;
+use crate::ids::{LinkIx, OutIx, PeerIx};
+use crate::recovery::sent::{Carried, Flight, Slot, State, stream_links};
+use crate::storage::of_link;
+use crate::time::{Duration, Instant};
+use crate::wire::{AckRanges, PacketRange};
+
+/// A packet this many numbers below one that was acknowledged is lost (RFC 9002 §6.1.1).
+const PACKET_THRESHOLD: u32 = 3;
+/// The most ranges of one ACK that are looked at; the largest numbers come first.
+const RANGES: usize = 64;
+/// The most numbers of one ACK that are looked up among packets that were declared lost.
+const LATE: u64 = 128;
+
+impl<C: Crypto> Cx<'_, C> {
+    pub(super) fn on_ack(
+        &mut self,
+        ix: LinkIx,
+        at: PeerIx,
+        delay_us: u64,
+        ranges: AckRanges<'_>,
+    ) -> Result<(), Stop> {
+        let next = self.p.peers.get(at.at()).map_or(0, |p| p.session.tx_next);
+        let largest = ranges.largest();
+        if largest >= next {
+            return Err(Stop::Fault(Fault::AckOfUnsent));
+        }
+        let mut table = heapless::Vec::<PacketRange, RANGES>::new();
+        ranges
+            .into_iter()
+            .map_while(|r| table.push(r).ok())
+            .for_each(drop);
+        self.find_late(ix, &table, next);
+        let newly = self.take_acknowledged(ix, &table, next);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return Ok(());
+        };
+        if newly.any {
+            let larger = link.recovery.largest_acked.is_none_or(|l| largest > l);
+            if larger {
+                link.recovery.largest_acked = Some(largest);
+            }
+            link.recovery.oldest_unacked =
+                largest.saturating_add(1).max(link.recovery.oldest_unacked);
+            if let (Some(sent), true) = (newly.largest_sent_at, larger) {
+                let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
+                link.rtt.sample(self.now.since(sent), delay);
+            }
+            link.recovery.probes = 0;
+            link.recovery.probe_due = 0;
+            // The old session answers: there is no reason to leave it.
+            if link
+                .exchange
+                .as_ref()
+                .is_some_and(|e| self.now < e.move_after)
+            {
+                link.exchange = None;
+            }
+            self.validated(ix, at, newly.largest_number);
+        }
+        self.detect_losses(ix);
+        self.wake(ix);
+        Ok(())
+    }
+
+    /// Takes the packets that are acknowledged out of flight. The flight list has only what is out, in order, and the
+    /// ranges are walked beside it: nothing else is looked at.
+    fn take_acknowledged(&mut self, ix: LinkIx, ranges: &[PacketRange], next: u64) -> Newly {
+        let mut newly = Newly::default();
+        let each = self.st.config.in_flight as usize;
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return newly;
+        };
+        let in_use = link.flight.bytes.saturating_mul(2) >= link.cc.window();
+        let mut ascending = ranges.iter().rev().peekable();
+        let mut slot = link.flight.out.front;
+        while let Some(here) = slot.some() {
+            let table = of_link(self.p.sent, ix, each);
+            let Some(sent) = table.get(here.0 as usize).copied() else {
+                break;
+            };
+            slot = sent.in_list.next;
+            let number = next.saturating_sub(u64::from((next as u32).wrapping_sub(sent.number)));
+            while ascending.next_if(|r| r.high < number).is_some() {}
+            let Some(range) = ascending.peek() else { break };
+            if number < range.low {
+                continue;
+            }
+            let Some(link) = self.p.links.get_mut(ix.at()) else {
+                break;
+            };
+            link.flight.free(table, here);
+            if !sent.carried.has(Carried::PROBE) {
+                link.cc
+                    .acknowledged(u64::from(sent.size), sent.sent_at, in_use);
+            }
+            newly.any = true;
+            newly.largest_number = number;
+            newly.largest_sent_at =
+                (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
+            self.chunk_arrived(ix, here, sent.stream, sent.carried);
+        }
+        newly
+    }
+
+    /// What a packet carried has arrived.
+    fn chunk_arrived(&mut self, ix: LinkIx, slot: Slot, stream: OutIx, carried: Carried) {
+        if carried.has(Carried::SKIP)
+            && let Some(s) = self.p.outbound.get_mut(stream.at()).filter(|s| s.skip_out)
+        {
+            (s.skip, s.skip_out) = (None, false);
+        }
+        if !carried.has(Carried::CHUNK) {
+            return;
+        }
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else {
+            return;
+        };
+        let front = s.unacked.front;
+        s.unacked.remove(table, slot, stream_links);
+        if front == slot {
+            self.received_moved(ix, stream);
+        }
+    }
+
+    /// The oldest unacknowledged chunk of a stream is another one now.
+    pub(super) fn received_moved(&mut self, ix: LinkIx, stream: OutIx) {
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else {
+            return;
+        };
+        let below = match s.unacked.front.some().and_then(|f| table.get(f.0 as usize)) {
+            Some(front) => front.start.number,
+            None => s.cursor.number,
+        };
+        if below > s.received {
+            s.received = below;
+            self.tell_out(stream, |news| news.received = true);
+        }
+        // Room ahead of the gap (Q) may have opened.
+        self.queue_stream(ix, stream);
+    }
+
+    /// Recognises ACKs that come after their packet was declared lost.
+    fn find_late(&mut self, ix: LinkIx, ranges: &[PacketRange], next: u64) {
+        let each = self.st.config.in_flight as usize;
+        let mut budget = LATE;
+        for range in ranges {
+            let mut number = range
+                .low
+                .max(next.saturating_sub(each as u64))
+                .max(range.high.saturating_sub(budget));
+            while number <= range.high && budget > 0 {
+                budget = budget.saturating_sub(1);
+                self.late(ix, number);
+                number = number.saturating_add(1);
+            }
+        }
+    }
+
+    fn late(&mut self, ix: LinkIx, number: u64) {
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(slot) = Flight::find(table, number) else {
+            return;
+        };
+        let Some(sent) = table.get(slot.0 as usize).copied() else {
+            return;
+        };
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        match sent.state {
+            State::Lost => {
+                link.flight.free(table, slot);
+                self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
+                self.chunk_arrived(ix, slot, sent.stream, sent.carried);
+            }
+            State::Repeated => {
+                link.flight.free(table, slot);
+                self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
+            }
+            State::Flight | State::Free => {}
+        }
+    }
+
+    /// Declares packets lost that were overtaken by enough others or for long enough (RFC 9002 §6.1).
+    pub(super) fn detect_losses(&mut self, ix: LinkIx) {
+        let each = self.st.config.in_flight as usize;
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        link.recovery.loss_at = Instant::NEVER;
+        let Some(largest) = link.recovery.largest_acked else {
+            return;
+        };
+        let table = of_link(self.p.sent, ix, each);
+        let delay = link.rtt.loss_delay();
+        let (mut first, mut last) = (None, self.now);
+        while let Some(slot) = link.flight.out.front.some() {
+            let Some(sent) = table.get(slot.0 as usize).copied() else {
+                break;
+            };
+            let behind = (largest as u32).wrapping_sub(sent.number);
+            if behind == 0 || behind > u32::MAX >> 1 {
+                break;
+            }
+            let overdue = sent.sent_at + delay;
+            if behind < PACKET_THRESHOLD && overdue > self.now {
+                link.recovery.loss_at = overdue;
+                break;
+            }
+            link.flight.lose(table, slot);
+            self.st.totals.packets_lost = self.st.totals.packets_lost.saturating_add(1);
+            if sent.carried.has(Carried::SKIP)
+                && let Some(s) = self.p.outbound.get_mut(sent.stream.at())
+            {
+                s.skip_out = false;
+            }
+            first.get_or_insert(sent.sent_at);
+            last = sent.sent_at;
+            if !link.outbound.busy && !sent.carried.has(Carried::PROBE) {
+                link.cc.lost(sent.sent_at, self.now);
+            }
+        }
+        // RFC 9002 §7.6: everything over three probe timeouts was lost.
+        if let Some(first) = first {
+            let span = link
+                .rtt
+                .probe_timeout(self.st.config.max_ack_delay)
+                .times(3);
+            if last.since(first) > span && !link.outbound.busy {
+                link.cc.persistent_congestion();
+            }
+            self.wake(ix);
+        }
+    }
+}
+
+/// What an ACK newly acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Newly {
+    any: bool,
+    largest_number: u64,
+    /// When the largest number of the ACK was sent, if it is among them.
+    largest_sent_at: Option<Instant>,
+}

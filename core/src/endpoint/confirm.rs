@@ -1,0 +1,101 @@
+//! What the receiver says of what it has: STORED, CREDIT, BUSY and its end; and the questions about them
+//! (wire-format §7.3).
+
+use super::Cx;
+use crate::crypto::Crypto;
+use crate::deliver::Deliver;
+use crate::ids::{Epoch, InIx, LinkIx, PeerIx};
+
+impl<C: Crypto> Cx<'_, C> {
+    pub(super) fn stored(&mut self, stream: InIx, epoch: Epoch, below: u64) {
+        let Some(s) = self.p.inbound.get_mut(stream.at()) else {
+            return;
+        };
+        if s.peer == PeerIx::NONE || s.epoch != epoch || below <= s.stored_below {
+            return;
+        }
+        debug_assert!(below <= s.next.number);
+        s.stored_below = below;
+        s.say_stored = true;
+        let at = s.peer;
+        let Some(ix) = self.p.peers.get(at.at()).and_then(|p| p.link.some()) else {
+            return;
+        };
+        self.grow_credit(ix, at);
+        self.say_of(ix, stream);
+    }
+
+    /// The window doubles when over half of it was used between two STOREDs.
+    fn grow_credit(&mut self, ix: LinkIx, at: PeerIx) {
+        let max = self.st.config.max_credit;
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        let Some(peer) = self.p.peers.get_mut(at.at()) else {
+            return;
+        };
+        let used = core::mem::take(&mut link.inbound.since_stored);
+        let granted = &mut peer.session.granted;
+        if used > *granted >> 1 && *granted < max {
+            *granted = granted.saturating_mul(2).min(max);
+            link.say.credit = true;
+        }
+    }
+
+    /// The driver's queue has room: what is held goes on, and those who heard BUSY hear CREDIT.
+    pub(super) fn room(&mut self, to: &mut dyn Deliver) {
+        for ix in 0..self.p.links.len() as u32 {
+            let ix = LinkIx(ix);
+            let Some(link) = self.p.links.get_mut(ix.at()).filter(|l| l.inbound.was_busy) else {
+                continue;
+            };
+            link.inbound.was_busy = false;
+            link.say.credit = true;
+            link.say.busy = false;
+            let at = link.peer;
+            let mut each = self
+                .p
+                .peers
+                .get(at.at())
+                .map(|p| p.first_in)
+                .unwrap_or_default();
+            while let Some(stream) = each.some() {
+                if let Err(why) = self.release_held(ix, stream, to) {
+                    self.fault(at, why);
+                    break;
+                }
+                each = self
+                    .p
+                    .inbound
+                    .get(stream.at())
+                    .map(|s| s.next_of_peer)
+                    .unwrap_or_default();
+            }
+            self.wake(ix);
+        }
+    }
+
+    pub(super) fn on_query_stored(&mut self, ix: LinkIx, at: PeerIx, wire: u32) {
+        if let Some(stream) = self.inbound_by_wire(ix, at, wire) {
+            if let Some(s) = self.p.inbound.get_mut(stream.at()) {
+                s.say_stored = true;
+            }
+            self.say_of(ix, stream);
+        }
+    }
+
+    /// A sender needs a larger window: one record of the largest size it gets always.
+    pub(super) fn on_query_credit(&mut self, ix: LinkIx, at: PeerIx, wanted: u64) {
+        let max = self.st.config.max_credit;
+        let Some(peer) = self.p.peers.get_mut(at.at()) else {
+            return;
+        };
+        peer.session.granted = peer.session.granted.max(wanted.min(max));
+        if let Some(link) = self.p.links.get_mut(ix.at())
+            && !link.inbound.was_busy
+        {
+            link.say.credit = true;
+        }
+        self.wake(ix);
+    }
+}

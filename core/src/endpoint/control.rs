@@ -1,0 +1,315 @@
+//! Frames that are said rather than delivered: composed into a small buffer, so that a packet's length is known before the
+//! driver touches its socket, and ticked off only when the packet is sealed.
+
+use super::Cx;
+use crate::crypto::Crypto;
+use crate::ids::{LinkIx, OutIx};
+use crate::link::{ACK_RANGES, Say};
+use crate::peer::End;
+use crate::time::Instant;
+use crate::wire::frame::write_ack;
+use crate::wire::{Frame, Open, PacketRange, QueryFor, Writer};
+
+/// The most bytes of such frames in one packet.
+pub(super) const CONTROL_MAX: usize = 288;
+/// Kept free for OPEN and SKIP of the packet's stream.
+const FOR_STREAM: usize = 130;
+/// Ranges in one ACK: those that changed, and the newest.
+const RANGES: usize = ACK_RANGES + 8;
+
+/// Composed frames, and what is ticked off when they leave.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    bytes: [u8; CONTROL_MAX],
+    len: u16,
+    pub(super) acked: bool,
+    pub(super) said: Say,
+    pub(super) said_refused: bool,
+    /// How many streams of the dirty list are told about.
+    pub(super) streams: u16,
+    /// The packet asks for an ACK because of one of these frames.
+    pub(super) elicits: bool,
+}
+
+impl Control {
+    fn new() -> Self {
+        Self {
+            bytes: [0; CONTROL_MAX],
+            len: 0,
+            acked: false,
+            said: Say::default(),
+            said_refused: false,
+            streams: 0,
+            elicits: false,
+        }
+    }
+
+    /// The frames.
+    pub(super) fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    /// Their length.
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Where it ends now, for [`Control::reset`].
+    pub(super) const fn mark(&self) -> (u16, bool) {
+        (self.len, self.elicits)
+    }
+
+    /// Takes back what was added since the mark.
+    pub(super) const fn reset(&mut self, (len, elicits): (u16, bool)) {
+        (self.len, self.elicits) = (len, elicits);
+    }
+
+    /// Appends what `write` writes into at most `limit` bytes in all; nothing when it does not fit.
+    pub(super) fn add(
+        &mut self,
+        limit: usize,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), crate::wire::NoRoom>,
+    ) -> bool {
+        let space = self
+            .bytes
+            .get_mut(usize::from(self.len)..limit.min(CONTROL_MAX))
+            .unwrap_or_default();
+        let mut w = Writer::new(space);
+        if write(&mut w).is_err() {
+            return false;
+        }
+        self.len = self.len.saturating_add(w.written() as u16);
+        true
+    }
+}
+
+impl<C: Crypto> Cx<'_, C> {
+    /// Composes what a link has to say in at most `room` bytes. An ACK that is not due goes along only when `company` is
+    /// true: something else leaves anyway.
+    pub(super) fn compose(&self, ix: LinkIx, room: usize, company: bool) -> Control {
+        let mut control = Control::new();
+        let limit = room.min(CONTROL_MAX.saturating_sub(FOR_STREAM));
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return control;
+        };
+        let Some(peer) = self.p.peers.get(link.peer.at()) else {
+            return control;
+        };
+        let due = link.ack.now || link.ack.due <= self.now;
+        if due || (company && link.ack.asked > 0) {
+            control.acked = self.compose_ack(ix, limit, &mut control);
+        }
+        if !peer.session.confirmed
+            && peer.end == Some(End::Gateway)
+            && (control.len > 0 || company || link.say.label)
+        {
+            let label = Frame::Label(peer.session.ours);
+            control.said.label = control.add(limit, |w| label.write(w));
+        }
+        if link.say.busy {
+            control.said.busy = control.add(limit, |w| Frame::Busy.write(w));
+        }
+        if link.say.credit {
+            control.said.credit =
+                control.add(limit, |w| Frame::Credit(peer.session.granted).write(w));
+        }
+        if link.inbound.say_refused {
+            control.said_refused = link.inbound.refused.iter().all(|(stream, reason)| {
+                control.add(limit, |w| {
+                    Frame::Refused {
+                        stream: *stream,
+                        reason: *reason,
+                    }
+                    .write(w)
+                })
+            });
+        }
+        self.compose_streams(ix, limit, &mut control);
+        if link.say.query {
+            control.said.query = self.compose_query(ix, limit, &mut control);
+            control.elicits |= control.said.query;
+        }
+        if link.say.ping && !control.elicits {
+            control.said.ping = control.add(limit, |w| Frame::Ping.write(w));
+            control.elicits |= control.said.ping;
+        }
+        control
+    }
+
+    /// ACK: the run of the largest number, what changed since the last ACK, then the newest (wire-format §6.7).
+    fn compose_ack(&self, ix: LinkIx, limit: usize, control: &mut Control) -> bool {
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return false;
+        };
+        let each = self.st.config.window_words();
+        let start = ix.at().saturating_mul(each);
+        let words = self
+            .p
+            .windows
+            .get(start..start.saturating_add(each))
+            .unwrap_or(&[]);
+        let Some(largest) = link.window.next().checked_sub(1) else {
+            return false;
+        };
+        let mut ranges = heapless::Vec::<PacketRange, RANGES>::new();
+        let newest = link.window.run_around(words, largest);
+        let _ = ranges.push(newest);
+        for changed in link.ack.changed.iter().rev() {
+            let low = link.window.run_around(words, changed.low);
+            let high = link.window.run_around(words, changed.high);
+            let _ = ranges.push(PacketRange {
+                low: low.low,
+                high: high.high,
+            });
+        }
+        let mut below = newest.low;
+        while !ranges.is_full() {
+            let Some(high) = link.window.received_below(words, below, 256) else {
+                break;
+            };
+            let run = link.window.run_around(words, high);
+            let _ = ranges.push(run);
+            below = run.low;
+        }
+        merge(&mut ranges);
+        let delay = self.now.since(link.ack.largest_at).as_micros();
+        control.add(limit, |w| write_ack(w, delay, &ranges).map(|_| ()))
+    }
+
+    fn compose_streams(&self, ix: LinkIx, limit: usize, control: &mut Control) {
+        let mut each = self
+            .p
+            .links
+            .get(ix.at())
+            .map(|l| l.inbound.dirty)
+            .unwrap_or_default();
+        while let Some(s) = each.some().and_then(|i| self.p.inbound.get(i.at())) {
+            let frame = if s.say_opened {
+                Frame::Opened {
+                    stream: s.wire,
+                    stored_below: s.stored_below,
+                }
+            } else {
+                Frame::Stored {
+                    stream: s.wire,
+                    below: s.stored_below,
+                }
+            };
+            if !control.add(limit, |w| frame.write(w)) {
+                return;
+            }
+            control.streams = control.streams.saturating_add(1);
+            each = s.next_dirty;
+        }
+    }
+
+    fn compose_query(&self, ix: LinkIx, limit: usize, control: &mut Control) -> bool {
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return false;
+        };
+        let Some(peer) = self.p.peers.get(link.peer.at()) else {
+            return false;
+        };
+        let mut any = false;
+        if link.outbound.busy || link.outbound.wanted.is_some() {
+            let wanted = link.outbound.wanted.unwrap_or(peer.session.window);
+            any |= control.add(limit, |w| Frame::Query(QueryFor::Credit(wanted)).write(w));
+        }
+        let mut each = peer.first_out;
+        while let Some(s) = each.some().and_then(|o| self.p.outbound.get(o.at())) {
+            if s.sent > 0 && s.wire != 0 {
+                any |= control.add(limit, |w| Frame::Query(QueryFor::Stored(s.wire)).write(w));
+            }
+            each = s.next_of_peer;
+        }
+        any
+    }
+
+    /// OPEN and SKIP of the stream whose chunk is in the packet. False when they do not fit.
+    pub(super) fn compose_stream_head(
+        &self,
+        stream: OutIx,
+        open: bool,
+        skip: bool,
+        limit: usize,
+        control: &mut Control,
+    ) -> bool {
+        let Some(s) = self.p.outbound.get(stream.at()) else {
+            return false;
+        };
+        let (Some(name), Some(epoch)) = (&s.name, s.epoch) else {
+            return false;
+        };
+        let fits = !open
+            || control.add(limit, |w| {
+                let open = Open {
+                    stream: s.wire,
+                    name: name.as_str(),
+                    epoch,
+                    first: s.open_first,
+                    previous: s.previous,
+                };
+                Frame::Open(open).write(w)
+            });
+        let fits = fits
+            && (!skip
+                || control.add(limit, |w| {
+                    Frame::Skip {
+                        stream: s.wire,
+                        below: s.head,
+                        reason: s.skip.unwrap_or(0),
+                    }
+                    .write(w)
+                }));
+        control.elicits |= fits && (open || skip);
+        fits
+    }
+
+    /// The composed frames have left.
+    pub(super) fn said(&mut self, ix: LinkIx, control: &Control) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        if control.acked {
+            link.ack.changed.clear();
+            (link.ack.asked, link.ack.now, link.ack.due) = (0, false, Instant::NEVER);
+        }
+        let (say, said) = (&mut link.say, control.said);
+        say.label &= !said.label;
+        say.busy &= !said.busy;
+        say.credit &= !said.credit;
+        say.query &= !said.query;
+        // Whatever asks for an ACK is as good as a PING.
+        say.ping &= !(said.ping || control.elicits);
+        link.inbound.say_refused &= !control.said_refused;
+        for _ in 0..control.streams {
+            let Some(s) = link
+                .inbound
+                .dirty
+                .some()
+                .and_then(|i| self.p.inbound.get_mut(i.at()))
+            else {
+                return;
+            };
+            (s.say_opened, s.say_stored, s.dirty) = (false, false, false);
+            link.inbound.dirty = core::mem::take(&mut s.next_dirty);
+        }
+    }
+}
+
+/// Sorts ranges, the largest first, and joins those that touch.
+fn merge(ranges: &mut heapless::Vec<PacketRange, RANGES>) {
+    ranges.sort_unstable_by_key(|r| core::cmp::Reverse(r.high));
+    let mut merged = heapless::Vec::<PacketRange, RANGES>::new();
+    for range in ranges.iter() {
+        match merged.last_mut() {
+            Some(last) if range.high.saturating_add(1) >= last.low => {
+                last.low = last.low.min(range.low)
+            }
+            _ => {
+                let _ = merged.push(*range);
+            }
+        }
+    }
+    *ranges = merged;
+}

@@ -1,0 +1,398 @@
+//! Peers and their links: a link is taken when something becomes outstanding and given back when nothing is.
+
+use super::Cx;
+use crate::crypto::{self, Crypto, Label as KeyLabel};
+use crate::discard::Fault;
+use crate::error::Error;
+use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
+use crate::link::Link;
+use crate::path::Path;
+use crate::peer::{End, Peer, Provision, Session};
+use crate::recovery::sent::{Flight, Sent};
+use crate::storage::of_link;
+use crate::stream::{InStream, OutStream};
+use crate::time::{Duration, Instant};
+use crate::window::Window;
+
+impl<C: Crypto> Cx<'_, C> {
+    pub(super) fn add_peer(&mut self, at: PeerIx, provision: Provision) -> Result<(), Error> {
+        provision.check().map_err(|_| Error::Empty)?;
+        let end = provision.end;
+        let peer = self.p.peers.get_mut(at.at()).ok_or(Error::NoSuchIndex)?;
+        if peer.in_use() {
+            return Err(Error::Taken);
+        }
+        match end {
+            End::Device => self
+                .st
+                .gateways
+                .push(at)
+                .map_err(|_| Error::TooManyStreams)?,
+            End::Gateway => self.st.devices = self.st.devices.saturating_add(1),
+        }
+        *peer = Peer {
+            id: provision.id,
+            keys: provision.keys,
+            end: Some(end),
+            // Whatever went live under this id before is over.
+            last_live: self.st.counter,
+            ..Peer::default()
+        };
+        Ok(())
+    }
+
+    pub(super) fn remove_peer(&mut self, at: PeerIx) {
+        self.end_session(at, Fault::Local);
+        let Some(peer) = self.p.peers.get_mut(at.at()) else {
+            return;
+        };
+        let (link, mut out, listed) = (peer.link, peer.first_out, peer.news.listed);
+        match peer.end {
+            None => return,
+            Some(End::Device) => self.st.gateways.retain(|g| *g != at),
+            Some(End::Gateway) => self.st.devices = self.st.devices.saturating_sub(1),
+        }
+        let next_dirty = peer.next_dirty;
+        *peer = Peer {
+            next_dirty,
+            ..Peer::default()
+        };
+        peer.news.listed = listed;
+        while let Some(stream) = out.some().and_then(|o| self.p.outbound.get_mut(o.at())) {
+            out = stream.next_of_peer;
+            let (listed, next_dirty) = (stream.news.listed, stream.next_dirty);
+            *stream = OutStream {
+                next_dirty,
+                ..OutStream::default()
+            };
+            stream.news.listed = listed;
+        }
+        if link.some().is_some() {
+            self.free_link(link);
+        }
+    }
+
+    pub(super) fn set_keys(&mut self, at: PeerIx, provision: Provision) -> Result<(), Error> {
+        provision.check().map_err(|_| Error::Empty)?;
+        let peer = self
+            .p
+            .peers
+            .get_mut(at.at())
+            .filter(|p| p.in_use())
+            .ok_or(Error::Empty)?;
+        let lost = peer
+            .keys
+            .iter()
+            .flatten()
+            .any(|(id, _)| !provision.keys.iter().flatten().any(|(k, _)| k == id));
+        peer.keys = provision.keys;
+        if lost {
+            self.end_session(at, Fault::Local);
+        }
+        Ok(())
+    }
+
+    pub(super) fn connect(&mut self, at: PeerIx, path: Path) -> Result<(), Error> {
+        let peer = self
+            .p
+            .peers
+            .get_mut(at.at())
+            .filter(|p| p.in_use())
+            .ok_or(Error::Empty)?;
+        if peer.end != Some(End::Device) {
+            return Err(Error::NotDevice);
+        }
+        let changed = !peer.path.same(&path);
+        peer.path = path;
+        peer.path_validated = true;
+        if let Some(ix) = self.acquire(at) {
+            if changed || !self.p.peers.get(at.at()).is_some_and(Peer::has_session) {
+                self.start_exchange(ix, Duration::ZERO);
+            }
+            self.wake(ix);
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_sessions(&mut self) {
+        for at in 0..self.p.peers.len() as u32 {
+            if self.p.peers.get(at as usize).is_some_and(Peer::has_session) {
+                self.end_session(PeerIx(at), Fault::Local);
+            }
+        }
+    }
+
+    /// Ends a peer's session. A device end asks for a new one as soon as there is something to send.
+    pub(super) fn end_session(&mut self, at: PeerIx, why: Fault) {
+        let Some(peer) = self.p.peers.get_mut(at.at()) else {
+            return;
+        };
+        if !peer.has_session() {
+            return;
+        }
+        peer.session = Session::none();
+        let (ix, device) = (peer.link, peer.end == Some(End::Device));
+        self.st.counters.count_fault(why);
+        self.tell_peer(at, |news| news.ended = Some(why));
+        self.forget_session(at);
+        let Some(ix) = ix.some() else { return };
+        if device {
+            self.reset_link(ix);
+            self.requeue_streams(ix);
+            self.wake(ix);
+        } else {
+            self.free_link(ix);
+        }
+    }
+
+    /// Forgets what the streams of a peer know of a session that is over.
+    pub(super) fn forget_session(&mut self, at: PeerIx) {
+        let Some(peer) = self.p.peers.get_mut(at.at()) else {
+            return;
+        };
+        let mut inbound = core::mem::replace(&mut peer.first_in, InIx::NONE);
+        let mut out = peer.first_out;
+        while let Some(ix) = inbound.some() {
+            self.drop_held(ix);
+            let Some(stream) = self.p.inbound.get_mut(ix.at()) else {
+                break;
+            };
+            inbound = stream.next_of_peer;
+            *stream = InStream::default();
+        }
+        while let Some(stream) = out.some().and_then(|o| self.p.outbound.get_mut(o.at())) {
+            out = stream.next_of_peer;
+            stream.rewind();
+        }
+    }
+
+    /// The peer's link; takes a free one when it has none.
+    pub(super) fn acquire(&mut self, at: PeerIx) -> Option<LinkIx> {
+        let peer = self.p.peers.get(at.at())?;
+        if let Some(ix) = peer.link.some() {
+            return Some(ix);
+        }
+        let ix = self.st.free_links.some()?;
+        let words = of_link(self.p.windows, ix, self.st.config.window_words());
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        table.fill(Sent::default());
+        let datagram = self.st.config.initial_datagram;
+        let link = self.p.links.get_mut(ix.at())?;
+        self.st.free_links = link.next;
+        *link = Link::new(at, self.now, datagram, peer.rtt());
+        if peer.session.lives() {
+            (link.tx, link.rx) = expand(self.crypto, peer.end, &peer.session);
+            link.window = Window::restore(peer.session.rx_next, peer.session.rx_bits, words);
+            link.recovery.oldest_unacked = peer.session.tx_next;
+            link.path.datagram = datagram.min(peer.session.limits.max_datagram);
+        } else {
+            words.fill(0);
+        }
+        let mut out = peer.first_out;
+        while let Some(stream) = out.some().and_then(|o| self.p.outbound.get(o.at())) {
+            out = stream.next_of_peer;
+            link.outbound.next_stream =
+                link.outbound.next_stream.max(stream.wire.saturating_add(1));
+        }
+        self.p.peers.get_mut(at.at())?.link = ix;
+        Some(ix)
+    }
+
+    /// Puts a link back to where a session begins, keeping what it knows of the path.
+    pub(super) fn reset_link(&mut self, ix: LinkIx) {
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        table.fill(Sent::default());
+        of_link(self.p.windows, ix, self.st.config.window_words()).fill(0);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        let fresh = Link::new(
+            link.peer,
+            self.now,
+            self.st.config.initial_datagram,
+            link.rtt.memory(),
+        );
+        let old = core::mem::replace(link, fresh);
+        link.next = old.next;
+        link.ready = old.ready;
+        link.turn = old.turn;
+        link.deadline = old.deadline;
+        link.heap_at = old.heap_at;
+        link.exchange = old.exchange;
+        link.flight = Flight::default();
+    }
+
+    /// Gives a link back. What the session needs is kept with the peer.
+    pub(super) fn free_link(&mut self, ix: LinkIx) {
+        self.set_deadline(ix, Instant::NEVER);
+        self.unlist(ix);
+        let words = of_link(self.p.windows, ix, self.st.config.window_words());
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        if let Some(peer) = self.p.peers.get_mut(link.peer.at()) {
+            peer.session.rx_next = link.window.next();
+            peer.session.rx_bits = link.window.newest(words);
+            peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
+            peer.link = LinkIx::NONE;
+        }
+        *link = Link::default();
+        link.next = core::mem::replace(&mut self.st.free_links, ix);
+    }
+
+    /// True when nothing of this link has to be kept apart from the compact session.
+    fn is_idle(&self, ix: LinkIx) -> bool {
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return false;
+        };
+        let Some(peer) = self.p.peers.get(link.peer.at()) else {
+            return false;
+        };
+        let (o, i) = (&link.outbound, &link.inbound);
+        let quiet = link.flight.is_empty()
+            && link.ack.asked == 0
+            && link.exchange.is_none()
+            && link.long.is_none()
+            && link.path.fallback.is_none()
+            && o.used == 0
+            && o.front == OutIx::NONE
+            && i.held == 0
+            && i.dirty == InIx::NONE
+            && !i.was_busy;
+        if !quiet || !(peer.session.confirmed || !peer.session.lives()) {
+            return false;
+        }
+        let mut inbound = peer.first_in;
+        while let Some(stream) = inbound.some().and_then(|s| self.p.inbound.get(s.at())) {
+            if stream.next.offset != 0 || stream.stored_below < stream.next.number {
+                return false;
+            }
+            inbound = stream.next_of_peer;
+        }
+        let mut out = peer.first_out;
+        while let Some(stream) = out.some().and_then(|s| self.p.outbound.get(s.at())) {
+            if stream.used > 0 || stream.skip.is_some() {
+                return false;
+            }
+            out = stream.next_of_peer;
+        }
+        self.st.config.poll.is_none() || peer.end == Some(End::Gateway)
+    }
+
+    /// A link has nothing to send now: it is given back, or its timer is set.
+    pub(super) fn settle(&mut self, ix: LinkIx) {
+        if self.is_idle(ix) {
+            self.free_link(ix);
+        } else {
+            self.set_query_timer(ix);
+            let at = self.deadline(ix);
+            self.set_deadline(ix, at);
+        }
+    }
+
+    /// Lists a link among those with something to send.
+    pub(super) fn wake(&mut self, ix: LinkIx) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        if link.ready || link.peer == PeerIx::NONE {
+            return;
+        }
+        link.ready = true;
+        link.turn = self.st.config.turn;
+        self.push_ready(ix);
+    }
+
+    fn push_ready(&mut self, ix: LinkIx) {
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            link.next = LinkIx::NONE;
+        }
+        match self
+            .st
+            .ready_back
+            .some()
+            .and_then(|b| self.p.links.get_mut(b.at()))
+        {
+            Some(back) => back.next = ix,
+            None => self.st.ready_front = ix,
+        }
+        self.st.ready_back = ix;
+    }
+
+    /// Takes the front link off the list.
+    pub(super) fn pop_ready(&mut self) {
+        let Some(link) = self
+            .st
+            .ready_front
+            .some()
+            .and_then(|f| self.p.links.get_mut(f.at()))
+        else {
+            return;
+        };
+        link.ready = false;
+        self.st.ready_front = core::mem::take(&mut link.next);
+        if self.st.ready_front == LinkIx::NONE {
+            self.st.ready_back = LinkIx::NONE;
+        }
+    }
+
+    /// The front link has had its turn.
+    pub(super) fn rotate_ready(&mut self) {
+        let ix = self.st.ready_front;
+        self.pop_ready();
+        self.wake(ix);
+    }
+
+    /// Takes a link off the list, wherever it stands.
+    fn unlist(&mut self, ix: LinkIx) {
+        if !self.p.links.get(ix.at()).is_some_and(|l| l.ready) {
+            return;
+        }
+        if self.st.ready_front == ix {
+            return self.pop_ready();
+        }
+        let mut before = self.st.ready_front;
+        while let Some(at) = before.some() {
+            let Some(next) = self.p.links.get(at.at()).map(|l| l.next) else {
+                return;
+            };
+            if next == ix {
+                let after = self.p.links.get(ix.at()).map_or(LinkIx::NONE, |l| l.next);
+                if let Some(link) = self.p.links.get_mut(at.at()) {
+                    link.next = after;
+                }
+                if self.st.ready_back == ix {
+                    self.st.ready_back = at;
+                }
+                return;
+            }
+            before = next;
+        }
+    }
+}
+
+/// Expands the keys of both directions: (to send with, to receive with).
+pub(super) fn expand<C: Crypto>(
+    crypto: &C,
+    end: Option<End>,
+    session: &Session,
+) -> (Option<C::Key>, Option<C::Key>) {
+    let (mut tx, mut rx) = (None, None);
+    if let Some(suite) = session.suite {
+        let (ours, theirs) = match end {
+            Some(End::Device) => (KeyLabel::DeviceToGateway, KeyLabel::GatewayToDevice),
+            _ => (KeyLabel::GatewayToDevice, KeyLabel::DeviceToGateway),
+        };
+        crypto.expand(
+            suite,
+            &crypto::derive_secret(&session.key, ours, &[]),
+            &mut tx,
+        );
+        crypto.expand(
+            suite,
+            &crypto::derive_secret(&session.key, theirs, &[]),
+            &mut rx,
+        );
+    }
+    (tx, rx)
+}

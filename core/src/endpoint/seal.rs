@@ -1,0 +1,306 @@
+//! A planned packet is written, sealed, and entered in the books.
+
+use super::plan::{Plan, PlannedChunk, Sealed, What};
+use super::{Cx, SendFault};
+use crate::crypto::{Crypto, TAG_LEN};
+use crate::discard::Fault;
+use crate::ids::{LinkIx, OutIx, PeerIx, Position};
+use crate::peer::End;
+use crate::recovery::sent::{Carried, Flight, Sent, State, stream_links};
+use crate::ring;
+use crate::storage::of_link;
+use crate::time::Duration;
+use crate::wire::{LongData, NoRoom, Writer};
+
+impl<C: Crypto> Cx<'_, C> {
+    pub(super) fn seal(&mut self, plan: Plan, out: &mut [u8]) -> bool {
+        let (ix, at) = (plan.link, plan.at);
+        let size = out.len() as u64;
+        let done = match &plan.what {
+            What::Hello => self.write_hello(ix, out),
+            What::Sealed(sealed) => {
+                let written = self.write_sealed(ix, at, sealed, out).is_ok();
+                debug_assert!(written, "a plan fits its length");
+                written && self.enter(ix, at, sealed, out.len())
+            }
+        };
+        if !done {
+            return false;
+        }
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            link.turn = link.turn.saturating_sub(1);
+            link.path.budget = match link.path.budget {
+                u64::MAX => u64::MAX,
+                left => left.saturating_sub(size),
+            };
+        }
+        self.st.totals.bytes_sent = self.st.totals.bytes_sent.saturating_add(size);
+        true
+    }
+
+    fn write_sealed(
+        &mut self,
+        ix: LinkIx,
+        at: PeerIx,
+        sealed: &Sealed,
+        out: &mut [u8],
+    ) -> Result<(), NoRoom> {
+        let (packet, tag) = out.split_last_chunk_mut::<TAG_LEN>().ok_or(NoRoom)?;
+        let mut w = Writer::new(packet);
+        match &sealed.short {
+            Some(header) => header.write(&mut w)?,
+            None => {
+                let (hello, gateway_nonce) = self.long_hello(ix).ok_or(NoRoom)?;
+                LongData {
+                    hello,
+                    gateway_nonce,
+                    number: sealed.number,
+                }
+                .write(&mut w)?;
+            }
+        }
+        debug_assert_eq!(w.written(), sealed.header_len);
+        w.bytes(sealed.control.as_slice())?;
+        if let Some(chunk) = sealed.chunk.filter(|c| c.cut.len > 0) {
+            let s = self.p.outbound.get(chunk.stream.at()).ok_or(NoRoom)?;
+            chunk
+                .frame(s.wire)
+                .write_head(&mut w, chunk.cut.len as usize)?;
+            let start = s.ring_start as usize;
+            let ring = self
+                .p
+                .ring
+                .get(start..start.saturating_add(s.ring_len as usize))
+                .ok_or(NoRoom)?;
+            let (front, back) = ring::pieces(ring, chunk.ring_at, chunk.cut.len);
+            w.bytes(front)?;
+            w.bytes(back)?;
+        }
+        w.space(sealed.padding)?.fill(0);
+        let (header, body) = packet
+            .split_at_mut_checked(sealed.header_len)
+            .ok_or(NoRoom)?;
+        debug_assert!(
+            self.p
+                .peers
+                .get(at.at())
+                .is_some_and(|p| p.session.tx_next <= sealed.number)
+        );
+        let key = self
+            .p
+            .links
+            .get(ix.at())
+            .and_then(|l| l.tx.as_ref())
+            .ok_or(NoRoom)?;
+        *tag = *self
+            .crypto
+            .seal(key, sealed.number, header, body)
+            .as_bytes();
+        Ok(())
+    }
+
+    /// The packet number is spent: what the packet carried is in flight.
+    fn enter(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, size: usize) -> bool {
+        let Some(peer) = self.p.peers.get_mut(at.at()) else {
+            return false;
+        };
+        peer.session.tx_next = sealed.number.saturating_add(1);
+        let renew = peer.end == Some(End::Device)
+            && peer
+                .session
+                .suite
+                .is_some_and(|s| peer.session.tx_next >= s.soft_packet_limit());
+        self.st.totals.packets_sent = self.st.totals.packets_sent.saturating_add(1);
+        self.said(ix, &sealed.control);
+        if sealed.chunk.is_some() || sealed.control.elicits {
+            self.enter_flight(ix, sealed, size);
+        }
+        if renew {
+            self.start_exchange(ix, Duration::ZERO);
+        }
+        true
+    }
+
+    fn enter_flight(&mut self, ix: LinkIx, sealed: &Sealed, size: usize) {
+        let each = self.st.config.in_flight as usize;
+        let table = of_link(self.p.sent, ix, each);
+        let slot = Flight::slot(table, sealed.number);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        link.recovery.last_asked = self.now;
+        link.recovery.probe_due = link.recovery.probe_due.saturating_sub(1);
+        if !sealed.probe {
+            link.pacer.spent(size as u64);
+        }
+        let mut entry = Sent {
+            sent_at: self.now,
+            number: sealed.number as u32,
+            size: size as u16,
+            state: State::Flight,
+            ..Sent::default()
+        };
+        if sealed.probe {
+            entry.carried = entry.carried.with(Carried::PROBE);
+        }
+        let Some(chunk) = sealed.chunk else {
+            link.flight.insert(table, slot, entry);
+            return;
+        };
+        if chunk.skip {
+            entry.carried = entry.carried.with(Carried::SKIP);
+            if let Some(s) = self.p.outbound.get_mut(chunk.stream.at()) {
+                s.skip_out = true;
+            }
+        }
+        entry.stream = chunk.stream;
+        if chunk.cut.len == 0 {
+            link.flight.insert(table, slot, entry);
+            self.after_new(ix, chunk.stream);
+            return;
+        }
+        entry.carried = entry.carried.with(Carried::CHUNK);
+        (entry.start, entry.end_offset, entry.records) =
+            (chunk.start, chunk.cut.offset, chunk.cut.ended);
+        (entry.ring_at, entry.len, entry.first_sent) =
+            (chunk.ring_at, chunk.cut.len as u16, link.recovery.data_sent);
+        match chunk.repeats {
+            Some(old) => {
+                entry.first_sent = table.get(old.0 as usize).map_or(0, |s| s.first_sent);
+                link.flight.insert(table, slot, entry);
+                self.enter_repeat(ix, slot, old, &chunk);
+            }
+            None => {
+                link.recovery.data_sent = link.recovery.data_sent.wrapping_add(1);
+                link.flight.insert(table, slot, entry);
+                self.enter_new(ix, slot, &chunk);
+            }
+        }
+    }
+
+    /// New data: the cursor moves on.
+    fn enter_new(&mut self, ix: LinkIx, slot: crate::recovery::sent::Slot, chunk: &PlannedChunk) {
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        let Some(s) = self.p.outbound.get_mut(chunk.stream.at()) else {
+            return;
+        };
+        let cut = &chunk.cut;
+        s.unacked.push_back(table, slot, stream_links);
+        link.outbound.used = link.outbound.used.saturating_add(u64::from(cut.len));
+        link.outbound.begun_rest = link
+            .outbound
+            .begun_rest
+            .saturating_sub(u64::from(s.rest))
+            .saturating_add(u64::from(cut.rest));
+        s.cursor = Position {
+            number: s.cursor.number.saturating_add(u64::from(cut.ended)),
+            offset: cut.offset,
+        };
+        s.cursor_at = s.advance(s.cursor_at, cut.len);
+        s.sent = s.sent.saturating_add(cut.len);
+        s.rest = cut.rest;
+        self.after_new(ix, chunk.stream);
+    }
+
+    /// The stream that just sent goes to the back of its link's queue, or leaves it with nothing more to send.
+    fn after_new(&mut self, ix: LinkIx, stream: OutIx) {
+        let front = self
+            .p
+            .links
+            .get(ix.at())
+            .map(|l| l.outbound.front)
+            .unwrap_or_default();
+        if front == stream {
+            self.unqueue_front(ix);
+            self.queue_stream(ix, stream);
+        }
+    }
+
+    /// Repeated data: the new packet takes the place of the lost one, or of its beginning.
+    fn enter_repeat(
+        &mut self,
+        ix: LinkIx,
+        slot: crate::recovery::sent::Slot,
+        old: crate::recovery::sent::Slot,
+        chunk: &PlannedChunk,
+    ) {
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        let Some(s) = self.p.outbound.get_mut(chunk.stream.at()) else {
+            return;
+        };
+        self.st.totals.chunks_repeated = self.st.totals.chunks_repeated.saturating_add(1);
+        let Some(lost) = table.get_mut(old.0 as usize) else {
+            return;
+        };
+        let lost_end = lost.end();
+        let new_end = Position {
+            number: chunk
+                .start
+                .number
+                .saturating_add(u64::from(chunk.cut.ended)),
+            offset: chunk.cut.offset,
+        };
+        if new_end >= lost_end {
+            s.unacked.replace(table, old, slot, stream_links);
+            link.flight.repeated(table, old);
+            return;
+        }
+        // The path has become smaller: the rest of the chunk stays lost, and goes with the next packet.
+        let trimmed = chunk.start.number.saturating_sub(lost.start.number) as u16;
+        let gone = if chunk.ring_at >= lost.ring_at {
+            chunk.ring_at.saturating_sub(lost.ring_at)
+        } else {
+            chunk
+                .ring_at
+                .saturating_add(s.ring_len)
+                .saturating_sub(lost.ring_at)
+        };
+        lost.records = lost
+            .records
+            .saturating_sub(trimmed)
+            .saturating_sub(chunk.cut.ended);
+        lost.len = lost
+            .len
+            .saturating_sub(gone as u16)
+            .saturating_sub(chunk.cut.len as u16);
+        lost.start = new_end;
+        lost.ring_at = s.advance(chunk.ring_at, chunk.cut.len);
+        s.unacked.insert_before(table, old, slot, stream_links);
+    }
+
+    pub(super) fn transmit_failed(&mut self, at: PeerIx, why: SendFault) {
+        let Some(ix) = self.p.peers.get(at.at()).and_then(|p| p.link.some()) else {
+            return;
+        };
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        match why {
+            SendFault::TooBig => {
+                link.path.datagram = link.path.datagram.min(super::roam::BASE_DATAGRAM)
+            }
+            // Loss recovery finds out.
+            SendFault::Lost => {}
+        }
+        self.wake(ix);
+    }
+
+    /// Packet numbers or the suite's limit are used up, and no new session came in time.
+    pub(super) fn numbers_used_up(&mut self, at: PeerIx) -> bool {
+        let used_up = self.p.peers.get(at.at()).is_some_and(|p| {
+            p.session.suite.is_some_and(|s| {
+                p.session.tx_next >= s.packet_limit().min(crate::wire::number::LARGEST)
+            })
+        });
+        if used_up {
+            self.end_session(at, Fault::NumbersUsedUp);
+        }
+        used_up
+    }
+}

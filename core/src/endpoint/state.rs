@@ -1,0 +1,192 @@
+//! The endpoint's own state: what belongs to no peer.
+
+use super::plan::Plan;
+use crate::config::{Config, ConfigError};
+use crate::crypto::{self, Suite, Suites};
+use crate::discard::Counters;
+use crate::ids::{Boot, LinkIx, OutIx, PeerIx};
+use crate::storage::Parts;
+use crate::time::Instant;
+
+/// How many gateways a device end listens to hints of.
+pub(super) const GATEWAYS: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) config: Config,
+    /// Offered and accepted.
+    pub(super) suites: Suites,
+    pub(super) boot: Boot,
+    seed: [u8; 16],
+    drawn: u64,
+    /// Gateway end: the counter of the next WELCOME.
+    pub(super) counter: u64,
+    pub(super) free_links: LinkIx,
+    pub(super) ready_front: LinkIx,
+    pub(super) ready_back: LinkIx,
+    pub(super) timers: u32,
+    pub(super) next_timeout: Instant,
+    pub(super) dirty_peers: PeerIx,
+    pub(super) dirty_out: OutIx,
+    pub(super) free_held: u32,
+    replies: Replies,
+    /// Peers towards which this end is the device.
+    pub(super) gateways: heapless::Vec<PeerIx, GATEWAYS>,
+    /// Peers towards which this end is the gateway.
+    pub(super) devices: u32,
+    pub(super) plan: Option<Plan>,
+    pub(super) counters: Counters,
+    pub(super) totals: Totals,
+}
+
+/// What has been sent and received, all peers together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Sealed packets sent.
+    pub packets_sent: u64,
+    /// Their bytes of UDP payload.
+    pub bytes_sent: u64,
+    /// Packets that were declared lost.
+    pub packets_lost: u64,
+    /// Packets declared lost whose ACK came late.
+    pub losses_spurious: u64,
+    /// Chunks that were sent again.
+    pub chunks_repeated: u64,
+    /// Probe timeouts.
+    pub probes: u64,
+    /// HELLOs sent.
+    pub hellos_sent: u64,
+    /// Authentic packets received.
+    pub packets_received: u64,
+    /// Their bytes of UDP payload.
+    pub bytes_received: u64,
+    /// Chunks that waited for a gap to close.
+    pub chunks_held: u64,
+    /// Sessions that went live.
+    pub sessions: u64,
+    /// Records pushed.
+    pub records_pushed: u64,
+    /// Records, or beginnings of them, delivered.
+    pub records_delivered: u64,
+}
+
+/// What makes one start of one end differ from every other. Guarantee: nonces never repeat.
+#[derive(Clone, Debug)]
+pub struct BootSeed {
+    seed: [u8; 16],
+    suites: Suites,
+}
+
+impl BootSeed {
+    /// 16 bytes from a declared entropy source. Every suite may be used.
+    #[must_use]
+    pub const fn entropy(bytes: [u8; 16]) -> Self {
+        Self {
+            seed: bytes,
+            suites: Suites::ALL,
+        }
+    }
+
+    /// A counter in flash or retained memory that was increased and saved before this call, mixed with whatever the board
+    /// has that differs from others (a serial number, a timer). Only suites that survive a repeated nonce are offered.
+    #[must_use]
+    pub fn counter(boots: u64, extra: u64) -> Self {
+        let [a, b, c, d, e, f, g, h] = boots.to_be_bytes();
+        let [i, j, k, l, m, n, o, p] = extra.to_be_bytes();
+        Self {
+            seed: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p],
+            suites: Suites::NONE.with(Suite::Aes128GcmSiv),
+        }
+    }
+}
+
+/// Answers left this second.
+#[derive(Clone, Copy, Debug)]
+struct Replies {
+    left: u32,
+    since: Instant,
+}
+
+impl State {
+    pub(super) fn new<K>(
+        config: Config,
+        backend: Suites,
+        boot: BootSeed,
+        p: &mut Parts<'_, K>,
+    ) -> Result<Self, ConfigError> {
+        let suites = config.suites.intersect(backend).intersect(boot.suites);
+        if suites.is_empty() {
+            return Err(ConfigError {
+                field: "suites",
+                must: "one that the backend has and the boot seed allows",
+            });
+        }
+        let links = p.links.len() as u32;
+        for (i, link) in (0..links).zip(p.links.iter_mut()) {
+            let next = i.saturating_add(1);
+            link.next = if next < links {
+                LinkIx(next)
+            } else {
+                LinkIx::NONE
+            };
+        }
+        let held = p.held.len() as u32;
+        for (i, slot) in (0..held).zip(p.held.iter_mut()) {
+            let next = i.saturating_add(1);
+            slot.next = if next < held { next } else { u32::MAX };
+        }
+        let mut state = Self {
+            replies: Replies {
+                left: config.replies_per_second,
+                since: Instant::from_micros(0),
+            },
+            config,
+            suites,
+            boot: Boot::default(),
+            seed: boot.seed,
+            drawn: 0,
+            counter: 0,
+            free_links: LinkIx(0),
+            ready_front: LinkIx::NONE,
+            ready_back: LinkIx::NONE,
+            timers: 0,
+            next_timeout: Instant::NEVER,
+            dirty_peers: PeerIx::NONE,
+            dirty_out: OutIx::NONE,
+            free_held: if held > 0 { 0 } else { u32::MAX },
+            gateways: heapless::Vec::new(),
+            devices: 0,
+            plan: None,
+            counters: Counters::default(),
+            totals: Totals::default(),
+        };
+        let [a, b, c, d, e, f, g, h, ..] = state.draw();
+        state.boot = Boot([a, b, c, d, e, f, g, h]);
+        Ok(state)
+    }
+
+    /// 16 bytes that never repeat and that nobody without the seed can foretell: the CMAC of a count.
+    pub(super) fn draw(&mut self) -> [u8; 16] {
+        self.drawn = self.drawn.saturating_add(1);
+        *crypto::mac(&self.seed, &[b"draw", &self.drawn.to_be_bytes()]).as_bytes()
+    }
+
+    /// A number for jitter and labels.
+    pub(super) fn draw_u32(&mut self) -> u32 {
+        let [a, b, c, d, ..] = self.draw();
+        u32::from_be_bytes([a, b, c, d])
+    }
+
+    /// Takes one of this second's answers.
+    pub(super) fn may_reply(&mut self, now: Instant) -> bool {
+        if now.since(self.replies.since).as_micros() >= 1_000_000 {
+            self.replies = Replies {
+                left: self.config.replies_per_second,
+                since: now,
+            };
+        }
+        let left = self.replies.left.checked_sub(1);
+        self.replies.left = left.unwrap_or(0);
+        left.is_some()
+    }
+}

@@ -1,0 +1,259 @@
+//! Time passes: delayed ACKs, losses, probes, HELLOs, questions. The sender owns every timer but the ACK's
+//! (wire-format §8.4).
+
+use super::Cx;
+use crate::crypto::Crypto;
+use crate::ids::{LinkIx, PeerIx};
+use crate::peer::End;
+use crate::stream::Opening;
+use crate::time::{Duration, Instant};
+
+/// The reason of a gap for a record above the receiver's limit (wire-format §6.5).
+pub(super) const SKIP_TOO_LARGE: u8 = 2;
+/// Back-off for silence ends here, or at one probe timeout if that is longer.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// The first question about a confirmation that does not come.
+const QUERY_FIRST: Duration = Duration::from_millis(500);
+/// Questions come at least this often.
+const QUERY_MAX: Duration = Duration::from_secs(5);
+/// After so many unanswered probes every probe is accompanied by a HELLO.
+const PROBES_BEFORE_HELLO: u32 = 2;
+/// After so many unanswered probes a gateway waits until the device is heard.
+const PROBES_BEFORE_PARKING: u32 = 5;
+
+impl<C: Crypto> Cx<'_, C> {
+    pub(super) fn handle_timeout(&mut self) {
+        // Each link is looked at once a call: its timer is taken out, and set again when it has been heard out.
+        for _ in 0..self.p.links.len() {
+            match self.first_timer() {
+                Some((ix, at)) if at <= self.now => {
+                    self.set_deadline(ix, Instant::NEVER);
+                    self.timed_out(ix);
+                    self.wake(ix);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn timed_out(&mut self, ix: LinkIx) {
+        let now = self.now;
+        let probe_at = self.probe_at(ix);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        let at = link.peer;
+        if link.ack.due <= now {
+            link.ack.now = true;
+        }
+        if link.outbound.query_at <= now {
+            link.outbound.query_at = Instant::NEVER;
+            link.outbound.queries = link.outbound.queries.saturating_add(1);
+            link.say.query = true;
+        }
+        let (loss, fallback) = (link.recovery.loss_at <= now, link.path.fallback_at <= now);
+        if fallback {
+            self.fall_back(ix);
+        }
+        if loss {
+            self.detect_losses(ix);
+        } else if probe_at <= now {
+            self.probe(ix, at);
+        }
+        if self.poll_at(ix) <= now
+            && let Some(link) = self.p.links.get_mut(ix.at())
+        {
+            link.say.ping = true;
+        }
+        self.numbers_used_up(at);
+    }
+
+    /// A probe timeout: the oldest packet counts as lost, without a congestion cut, and leaves again.
+    fn probe(&mut self, ix: LinkIx, at: PeerIx) {
+        let device = self
+            .p
+            .peers
+            .get(at.at())
+            .is_some_and(|p| p.end == Some(End::Device));
+        let table = crate::storage::of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        link.recovery.probes = link.recovery.probes.saturating_add(1);
+        self.st.totals.probes = self.st.totals.probes.saturating_add(1);
+        if !device && link.recovery.probes > PROBES_BEFORE_PARKING {
+            link.recovery.parked = true;
+            return;
+        }
+        if let Some(slot) = link.flight.out.front.some() {
+            let carried = table.get(slot.0 as usize).map(|s| (s.carried, s.stream));
+            link.flight.lose(table, slot);
+            if let Some((carried, stream)) = carried
+                && carried.has(crate::recovery::sent::Carried::SKIP)
+                && let Some(s) = self.p.outbound.get_mut(stream.at())
+            {
+                s.skip_out = false;
+            }
+        }
+        link.recovery.probe_due = 1;
+        // A probe that leaves nothing behind still counts from now.
+        link.recovery.last_asked = self.now;
+        if device && link.recovery.probes >= PROBES_BEFORE_HELLO {
+            self.start_exchange(ix, Duration::ZERO);
+        }
+    }
+
+    pub(super) fn probe_timeout(&self, ix: LinkIx) -> Duration {
+        let max_ack_delay = self.st.config.max_ack_delay;
+        self.p
+            .links
+            .get(ix.at())
+            .map_or(SILENCE_MAX, |l| l.rtt.probe_timeout(max_ack_delay))
+    }
+
+    /// When a probe is due: while anything is out, or lost and not sent again.
+    fn probe_at(&self, ix: LinkIx) -> Instant {
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return Instant::NEVER;
+        };
+        if link.flight.is_empty() || link.recovery.parked || !self.has_session(link.peer) {
+            return Instant::NEVER;
+        }
+        let timeout = self.probe_timeout(ix);
+        let backed_off = timeout
+            .doubled(link.recovery.probes.min(32))
+            .min(SILENCE_MAX.max(timeout));
+        link.recovery.last_asked + backed_off
+    }
+
+    fn has_session(&self, at: PeerIx) -> bool {
+        self.p.peers.get(at.at()).is_some_and(|p| p.session.lives())
+    }
+
+    /// When a device that expects records asks whether the gateway is there.
+    fn poll_at(&self, ix: LinkIx) -> Instant {
+        let Some(poll) = self.st.config.poll else {
+            return Instant::NEVER;
+        };
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return Instant::NEVER;
+        };
+        let Some(peer) = self.p.peers.get(link.peer.at()) else {
+            return Instant::NEVER;
+        };
+        if peer.end != Some(End::Device) || !peer.has_session() || !link.flight.is_empty() {
+            return Instant::NEVER;
+        }
+        peer.heard + poll
+    }
+
+    pub(super) fn poll(&mut self, at: PeerIx) {
+        if let Some(ix) = self.acquire(at) {
+            if let Some(link) = self.p.links.get_mut(ix.at()) {
+                link.say.ping = true;
+            }
+            self.ask_for_session(ix, at);
+            self.wake(ix);
+        }
+    }
+
+    /// True when something was sent whose confirmation is still to come, and nothing else will bring it.
+    fn waits_for_confirmation(&self, ix: LinkIx) -> bool {
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return false;
+        };
+        let o = &link.outbound;
+        self.has_session(link.peer)
+            && link.flight.is_empty()
+            && !link.recovery.parked
+            && (o.used > 0 || o.wanted.is_some() || o.busy)
+    }
+
+    /// Starts or stops the timer of questions, before the link's deadline is computed.
+    pub(super) fn set_query_timer(&mut self, ix: LinkIx) {
+        let waits = self.waits_for_confirmation(ix);
+        let timeout = self.probe_timeout(ix);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        let o = &mut link.outbound;
+        if !waits {
+            o.query_at = Instant::NEVER;
+        } else if o.query_at == Instant::NEVER {
+            // A record larger than the whole window waits for nothing but the answer.
+            let at_once = o.wanted.is_some() && o.used == 0 && o.queries == 0;
+            let first = QUERY_FIRST.max(timeout.times(2));
+            let wait = first
+                .doubled(u32::from(o.queries).min(16))
+                .min(QUERY_MAX.max(timeout));
+            o.query_at = if at_once { self.now } else { self.now + wait };
+        }
+    }
+
+    /// When `handle_timeout` must look at a link that has nothing to send now.
+    pub(super) fn deadline(&self, ix: LinkIx) -> Instant {
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return Instant::NEVER;
+        };
+        let ack = if link.ack.asked > 0 {
+            link.ack.due
+        } else {
+            Instant::NEVER
+        };
+        let deadline = ack
+            .min(link.recovery.loss_at)
+            .min(self.probe_at(ix))
+            .min(self.exchange_at(ix))
+            .min(link.outbound.query_at)
+            .min(link.path.fallback_at)
+            .min(self.poll_at(ix))
+            .min(self.pacing_at(ix))
+            .min(self.refused_at(ix));
+        // F33: what is outstanding has a deadline.
+        debug_assert!(
+            deadline != Instant::NEVER
+                || link.flight.is_empty()
+                || link.recovery.parked
+                || !self.has_session(link.peer)
+        );
+        deadline
+    }
+
+    /// When pacing lets the next packet go, if it is pacing that it waits for.
+    fn pacing_at(&self, ix: LinkIx) -> Instant {
+        let Some(link) = self.p.links.get(ix.at()) else {
+            return Instant::NEVER;
+        };
+        let datagram = u64::from(link.path.datagram);
+        let has_data =
+            !link.flight.lost.is_empty() || link.outbound.front != crate::ids::OutIx::NONE;
+        let held = link.outbound.busy || link.outbound.wanted.is_some() || link.recovery.parked;
+        let fits = link.flight.bytes.saturating_add(datagram) <= link.cc.window();
+        if !has_data || held || !fits || link.pacer.ready(datagram) || !self.has_session(link.peer)
+        {
+            return Instant::NEVER;
+        }
+        link.pacer
+            .release(datagram, link.cc.window(), link.rtt.smoothed())
+    }
+
+    /// When the first refused stream of the queue is asked for again.
+    fn refused_at(&self, ix: LinkIx) -> Instant {
+        let mut first = Instant::NEVER;
+        let mut each = self
+            .p
+            .links
+            .get(ix.at())
+            .map(|l| l.outbound.front)
+            .unwrap_or_default();
+        while let Some(s) = each.some().and_then(|o| self.p.outbound.get(o.at())) {
+            if let Opening::Refused(at) = s.opening
+                && at > self.now
+            {
+                first = first.min(at);
+            }
+            each = s.next_queued;
+        }
+        first
+    }
+}

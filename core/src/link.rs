@@ -1,0 +1,254 @@
+//! What a peer has while something is outstanding: expanded keys, the window, recovery, and what is to be said.
+
+use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
+use crate::path::Path;
+use crate::recovery::newreno::NewReno;
+use crate::recovery::pacer::Pacer;
+use crate::recovery::rtt::Rtt;
+use crate::recovery::sent::Flight;
+use crate::time::{Duration, Instant};
+use crate::window::Window;
+use crate::wire::PacketRange;
+
+/// How many changed ranges are remembered between two ACKs.
+pub(crate) const ACK_RANGES: usize = 24;
+/// How many refused stream ids are remembered.
+pub(crate) const REFUSED: usize = 4;
+
+/// An active peer. The driver lends an array of these; what is inside is the core's.
+#[derive(Debug)]
+pub struct Link<K> {
+    /// The peer, or `NONE` for a free link.
+    pub(crate) peer: PeerIx,
+    /// The next free link, or the next one with something to send.
+    pub(crate) next: LinkIx,
+    /// Listed among those with something to send.
+    pub(crate) ready: bool,
+    /// Packets left in this turn.
+    pub(crate) turn: u16,
+    /// When `handle_timeout` must look at this link, and where it stands in the heap of timers.
+    pub(crate) deadline: Instant,
+    pub(crate) heap_at: u32,
+
+    pub(crate) tx: Option<K>,
+    pub(crate) rx: Option<K>,
+
+    // Receiving
+    pub(crate) window: Window,
+    pub(crate) ack: AckDue,
+    pub(crate) inbound: Inbound,
+
+    // Sending
+    pub(crate) flight: Flight,
+    pub(crate) rtt: Rtt,
+    pub(crate) cc: NewReno,
+    pub(crate) pacer: Pacer,
+    pub(crate) recovery: Recovery,
+    pub(crate) outbound: Outbound,
+    pub(crate) path: PathState,
+
+    /// Device end: the HELLO that is waiting for its WELCOME.
+    pub(crate) exchange: Option<Exchange>,
+    /// Device end: what long DATA carries until the gateway has been heard in this session.
+    pub(crate) long: Option<LongHeader>,
+    pub(crate) say: Say,
+}
+
+/// When and what to acknowledge.
+#[derive(Debug)]
+pub(crate) struct AckDue {
+    /// Ranges that changed since the last ACK.
+    pub(crate) changed: heapless::Vec<PacketRange, ACK_RANGES>,
+    /// Packets received since the last ACK that ask for one.
+    pub(crate) asked: u16,
+    /// The ACK leaves with the next packet, which need not wait for anything.
+    pub(crate) now: bool,
+    /// When the ACK leaves at the latest.
+    pub(crate) due: Instant,
+    /// When the largest number arrived.
+    pub(crate) largest_at: Instant,
+}
+
+/// The receiving side of a link.
+#[derive(Debug)]
+pub(crate) struct Inbound {
+    /// The stream of the last chunk: most often the next one's too.
+    pub(crate) last: InIx,
+    /// Streams about which OPENED or STORED is to be said.
+    pub(crate) dirty: InIx,
+    /// Stream ids that were refused, and why.
+    pub(crate) refused: heapless::Vec<(u32, u8), REFUSED>,
+    /// REFUSED is to be said of them.
+    pub(crate) say_refused: bool,
+    /// Bytes of chunks received since the last STORED.
+    pub(crate) since_stored: u64,
+    /// Packets that are held ahead of a gap.
+    pub(crate) held: u32,
+    /// BUSY was said; CREDIT follows when room returns.
+    pub(crate) was_busy: bool,
+}
+
+/// The sending side of a link.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    /// Streams that have something to send, in turn.
+    pub(crate) front: OutIx,
+    pub(crate) back: OutIx,
+    /// Bytes sent and not below a STORED or OPENED, all streams together.
+    pub(crate) used: u64,
+    /// What is still to be sent of records that were begun.
+    pub(crate) begun_rest: u64,
+    /// The window that the next record needs, when it does not fit.
+    pub(crate) wanted: Option<u64>,
+    /// The packet that brought the newest CREDIT.
+    pub(crate) credit_from: u64,
+    /// The other end had no room: only probes leave.
+    pub(crate) busy: bool,
+    /// The next stream id.
+    pub(crate) next_stream: u32,
+    /// When to ask again for a confirmation, and how often that was done.
+    pub(crate) query_at: Instant,
+    pub(crate) queries: u8,
+    /// The stream of the last STORED.
+    pub(crate) last: OutIx,
+}
+
+/// Loss recovery of a link.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    pub(crate) largest_acked: Option<u64>,
+    /// When the packet at the front of the flight list counts as lost.
+    pub(crate) loss_at: Instant,
+    /// When the last packet left that asks for an ACK.
+    pub(crate) last_asked: Instant,
+    /// Probe timeouts in a row without an answer.
+    pub(crate) probes: u32,
+    /// Probes that are to leave now.
+    pub(crate) probe_due: u8,
+    /// Data packets that have left.
+    pub(crate) data_sent: u32,
+    /// The first number whose packet is not known to be received, for the length of truncated numbers.
+    pub(crate) oldest_unacked: u64,
+    /// Sending to a silent device is parked until it is heard.
+    pub(crate) parked: bool,
+}
+
+/// The path of a link.
+#[derive(Debug)]
+pub(crate) struct PathState {
+    /// The largest datagram that is sent.
+    pub(crate) datagram: u16,
+    /// Bytes that may still be sent to an address that has not answered.
+    pub(crate) budget: u64,
+    /// Where to go back to when it does not answer, and when.
+    pub(crate) fallback: Option<Path>,
+    pub(crate) fallback_at: Instant,
+    /// The first packet number that was sent to the address.
+    pub(crate) since: u64,
+}
+
+/// A HELLO without its WELCOME yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) nonce: [u8; 16],
+    pub(crate) label: crate::ids::Label,
+    /// When the HELLO is sent (again).
+    pub(crate) at: Instant,
+    pub(crate) tries: u32,
+    /// When a session of another gateway boot, or any after this, replaces the old one.
+    pub(crate) move_after: Instant,
+}
+
+/// What long DATA carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongHeader {
+    pub(crate) key: crate::ids::KeyId,
+    pub(crate) nonce: [u8; 16],
+    pub(crate) gateway_nonce: [u8; 16],
+}
+
+/// What is to be said once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Say {
+    pub(crate) label: bool,
+    pub(crate) credit: bool,
+    pub(crate) busy: bool,
+    pub(crate) ping: bool,
+    pub(crate) query: bool,
+}
+
+impl<K> Default for Link<K> {
+    fn default() -> Self {
+        Self::new(PeerIx::NONE, Instant::from_micros(0), 1200, Duration::ZERO)
+    }
+}
+
+impl<K> Link<K> {
+    /// A link that has sent and received nothing.
+    pub(crate) fn new(peer: PeerIx, now: Instant, datagram: u16, rtt: Duration) -> Self {
+        Self {
+            peer,
+            next: LinkIx::NONE,
+            ready: false,
+            turn: 0,
+            deadline: Instant::NEVER,
+            heap_at: u32::MAX,
+            tx: None,
+            rx: None,
+            window: Window::default(),
+            ack: AckDue {
+                changed: heapless::Vec::new(),
+                asked: 0,
+                now: false,
+                due: Instant::NEVER,
+                largest_at: now,
+            },
+            inbound: Inbound {
+                last: InIx::NONE,
+                dirty: InIx::NONE,
+                refused: heapless::Vec::new(),
+                say_refused: false,
+                since_stored: 0,
+                held: 0,
+                was_busy: false,
+            },
+            flight: Flight::default(),
+            rtt: Rtt::remembered(rtt),
+            cc: NewReno::new(datagram),
+            pacer: Pacer::new(now),
+            recovery: Recovery {
+                largest_acked: None,
+                loss_at: Instant::NEVER,
+                last_asked: now,
+                probes: 0,
+                probe_due: 0,
+                data_sent: 0,
+                oldest_unacked: 0,
+                parked: false,
+            },
+            outbound: Outbound {
+                front: OutIx::NONE,
+                back: OutIx::NONE,
+                used: 0,
+                begun_rest: 0,
+                wanted: None,
+                credit_from: 0,
+                busy: false,
+                next_stream: 1,
+                query_at: Instant::NEVER,
+                queries: 0,
+                last: OutIx::NONE,
+            },
+            path: PathState {
+                datagram,
+                budget: u64::MAX,
+                fallback: None,
+                fallback_at: Instant::NEVER,
+                since: 0,
+            },
+            exchange: None,
+            long: None,
+            say: Say::default(),
+        }
+    }
+}

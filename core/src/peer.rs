@@ -1,0 +1,227 @@
+//! What is kept of a peer while nothing is outstanding: keys, the compact session, and the heads of its lists.
+
+use crate::config::ConfigError;
+use crate::crypto::{Psk, Suite};
+use crate::discard::Fault;
+use crate::ids::{Boot, InIx, KeyId, Label, LinkIx, OutIx, PeerId, PeerIx};
+use crate::path::Path;
+use crate::time::{Duration, Instant};
+use crate::wire::{Limits, RejectReason};
+
+/// Which end this side is for a peer; fixed by provisioning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// We start sessions with that peer.
+    Device,
+    /// That peer starts sessions with us.
+    Gateway,
+}
+
+/// A peer. The driver lends an array of these; what is inside is the core's.
+#[derive(Debug)]
+pub struct Peer {
+    pub(crate) session: Session,
+    pub(crate) keys: [Option<(KeyId, Psk)>; 2],
+    pub(crate) id: PeerId,
+    pub(crate) path: Path,
+    /// Gateway end: the counter of the last session that went live; a session at or below it never returns.
+    pub(crate) last_live: u64,
+    /// When the other end was last heard, in authentic packets.
+    pub(crate) heard: Instant,
+    /// Gateway end: the device's boot, and the one before it.
+    pub(crate) boots: [Boot; 2],
+    pub(crate) link: LinkIx,
+    pub(crate) first_in: InIx,
+    pub(crate) first_out: OutIx,
+    pub(crate) next_dirty: PeerIx,
+    /// Smoothed round-trip time of the last link.
+    pub(crate) rtt_us: u32,
+    /// The end that we are; `None` for an empty slot.
+    pub(crate) end: Option<End>,
+    pub(crate) news: News,
+    pub(crate) path_validated: bool,
+}
+
+const _: () = assert!(size_of::<Peer>() <= 256);
+
+/// What has happened since the application last looked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    pub(crate) listed: bool,
+    pub(crate) connected: bool,
+    pub(crate) moved: bool,
+    pub(crate) id_used_twice: bool,
+    pub(crate) ended: Option<Fault>,
+    pub(crate) rejected: Option<RejectReason>,
+}
+
+/// Everything of a session that must outlive its link.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The keys of both directions are derived from this.
+    pub(crate) key: Psk,
+    pub(crate) suite: Option<Suite>,
+    /// The next packet number.
+    pub(crate) tx_next: u64,
+    /// One above the largest packet number received, and the newest 64 bits of the window.
+    pub(crate) rx_next: u64,
+    pub(crate) rx_bits: u64,
+    /// What the other end receives.
+    pub(crate) limits: Limits,
+    /// The credit window that the other end granted.
+    pub(crate) window: u64,
+    /// The credit window that this end granted.
+    pub(crate) granted: u64,
+    /// The label in packets to us.
+    pub(crate) ours: Label,
+    /// The label in packets to the other end.
+    pub(crate) theirs: Label,
+    /// Device end: the gateway's boot.
+    pub(crate) gateway_boot: Boot,
+    /// Both ends use labels.
+    pub(crate) confirmed: bool,
+}
+
+impl Session {
+    /// No session.
+    pub(crate) fn none() -> Self {
+        Self {
+            key: Psk::from_bytes([0; 16]),
+            suite: None,
+            tx_next: 0,
+            rx_next: 0,
+            rx_bits: 0,
+            limits: Limits::default(),
+            window: 0,
+            granted: 0,
+            ours: Label(0),
+            theirs: Label(0),
+            gateway_boot: Boot([0; 8]),
+            confirmed: false,
+        }
+    }
+
+    /// True while the session lives.
+    pub(crate) const fn lives(&self) -> bool {
+        self.suite.is_some()
+    }
+}
+
+impl Default for Peer {
+    fn default() -> Self {
+        Self {
+            session: Session::none(),
+            keys: [None, None],
+            id: PeerId::default(),
+            path: Path::NOWHERE,
+            last_live: 0,
+            heard: Instant::from_micros(0),
+            boots: [Boot::default(); 2],
+            link: LinkIx::NONE,
+            first_in: InIx::NONE,
+            first_out: OutIx::NONE,
+            next_dirty: PeerIx::NONE,
+            rtt_us: 0,
+            end: None,
+            news: News::default(),
+            path_validated: false,
+        }
+    }
+}
+
+impl Peer {
+    /// The key with this id.
+    pub(crate) fn key(&self, id: KeyId) -> Option<&Psk> {
+        self.keys
+            .iter()
+            .flatten()
+            .find(|(k, _)| *k == id)
+            .map(|(_, key)| key)
+    }
+
+    /// The key that a device end uses: the newest, which is kept first.
+    pub(crate) fn newest_key(&self) -> Option<&(KeyId, Psk)> {
+        self.keys.iter().flatten().next()
+    }
+
+    /// True while a session with this peer lives.
+    #[must_use]
+    pub fn has_session(&self) -> bool {
+        self.session.lives()
+    }
+
+    /// The peer's id.
+    #[must_use]
+    pub fn id(&self) -> PeerId {
+        self.id
+    }
+
+    /// Where the peer was last heard, or is thought to be.
+    #[must_use]
+    pub fn path(&self) -> Path {
+        self.path
+    }
+
+    /// When the peer was last heard.
+    #[must_use]
+    pub fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    /// The suite of the session.
+    #[must_use]
+    pub fn suite(&self) -> Option<Suite> {
+        self.session.suite
+    }
+
+    /// The smoothed round-trip time, zero when it was never measured.
+    #[must_use]
+    pub fn rtt(&self) -> Duration {
+        Duration::from_micros(u64::from(self.rtt_us))
+    }
+
+    /// True when the slot holds a peer.
+    #[must_use]
+    pub fn in_use(&self) -> bool {
+        self.end.is_some()
+    }
+}
+
+/// How a peer is provisioned.
+#[derive(Clone, Debug)]
+pub struct Provision {
+    /// The peer's id.
+    pub id: PeerId,
+    /// The end that this side is.
+    pub end: End,
+    /// One key, or two while keys are rotated: the newest first.
+    pub keys: [Option<(KeyId, Psk)>; 2],
+}
+
+impl Provision {
+    /// A peer with one key.
+    #[must_use]
+    pub fn new(id: PeerId, end: End, key: KeyId, psk: Psk) -> Self {
+        Self {
+            id,
+            end,
+            keys: [Some((key, psk)), None],
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let distinct = match &self.keys {
+            [Some((a, _)), Some((b, _))] => a != b,
+            [None, None] => false,
+            _ => true,
+        };
+        if distinct {
+            Ok(())
+        } else {
+            Err(ConfigError {
+                field: "keys",
+                must: "one key, or two with different ids",
+            })
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Loss recovery: RFC 9002 over the in-flight table (wire-format §8).
+//!
+//! [`sent::Flight`] is the table: which packets are out, in which order, and which of them were lost. [`rtt::Rtt`] tells how
+//! long an answer takes, [`newreno::NewReno`] how much may be out, [`pacer::Pacer`] how fast it leaves.
+
+pub(crate) mod newreno;
+pub(crate) mod pacer;
+pub(crate) mod rtt;
+pub mod sent;

@@ -1,0 +1,41 @@
+//! Continuous integration calls the scripts in `.ci/`, and each that it names exists.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::checkout::Checkout;
+
+/// The scripts that workflows or other scripts call, but that do not exist or cannot be executed.
+pub(crate) fn faults(checkout: &Checkout) -> Vec<String> {
+    let mut faults = Vec::new();
+    for file in &checkout.files {
+        if !file.path.starts_with(".github/") && !file.path.starts_with(".ci/") {
+            continue;
+        }
+        for script in called(&file.text) {
+            let runs = std::fs::metadata(checkout.top.join(script))
+                .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);
+            if !runs {
+                faults.push(format!("{}: no executable {script}", file.path));
+            }
+        }
+    }
+    faults
+}
+
+/// The paths below `.ci/` that a text names.
+fn called(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices(".ci/").filter_map(|(at, _)| {
+        let path = &text[at..];
+        let end = path
+            .find(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '-' | '_'))
+            .unwrap_or(path.len());
+        let path = path[..end].trim_end_matches('.');
+        (path != ".ci/").then_some(path)
+    })
+}
+
+#[test]
+fn a_called_script_is_found() {
+    let text = "run: bash ./.ci/run\n- .ci/fuzz 30 # or what is in `.ci/`.";
+    assert_eq!(called(text).collect::<Vec<_>>(), [".ci/run", ".ci/fuzz"]);
+}

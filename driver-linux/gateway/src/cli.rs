@@ -1,0 +1,108 @@
+//! The commands and options of `tallylink`, and their help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{Config, Place};
+use crate::keystore::KeyStore;
+use crate::peer::PeerCommand;
+use crate::{Error, Exit, peer};
+
+/// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
+///
+/// Without a configuration everything works on the data directory of this user; `tallylink config` shows where that
+/// is and what else can be set.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tallylink",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  tallylink peer add roof             make a peer and print what its device needs
+  tallylink peer list                 who may send
+  tallylink config > tallylink.toml   a configuration file with every key explained",
+    after_long_help = after_long_help()
+)]
+pub struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
+struct Common {
+    /// Read the configuration from FILE (TOML); without it every key has its default
+    #[arg(long, global = true, value_name = "FILE", env = "TALLYLINK_CONFIG")]
+    config: Option<PathBuf>,
+    /// Keep journal and key store in DIR; goes before the configuration's `data`
+    #[arg(long, global = true, value_name = "DIR", env = "TALLYLINK_DATA")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Add, list and remove peers, and change their keys
+    #[command(subcommand)]
+    Peer(PeerCommand),
+    /// Check the configuration and print it with every key explained
+    ///
+    /// What is printed is itself a configuration file: the values of FILE where it names them, else the defaults.
+    #[command(after_help = "\
+Examples:
+  tallylink config > tallylink.toml         begin a configuration
+  tallylink config --config tallylink.toml  check one; a mistake is named with its line")]
+    Config,
+}
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// One sentence and an exit code.
+    pub fn run(self) -> Result<(), Error> {
+        let config = self.common.settle()?;
+        match self.command {
+            Command::Peer(command) => {
+                peer::run(command, &KeyStore::in_data_dir(&config.data_dir()))
+            }
+            Command::Config => peer::print(&config.to_toml()),
+        }
+    }
+}
+
+impl Common {
+    /// The configuration file's values, and over them the options'.
+    fn settle(&self) -> Result<Config, Error> {
+        let mut config = match &self.config {
+            Some(file) => Config::read(file)?,
+            None => Config::default(),
+        };
+        if let Some(dir) = &self.data {
+            config.data = Place::Path(dir.clone());
+        }
+        Ok(config)
+    }
+}
+
+fn after_long_help() -> String {
+    format!(
+        "\
+Examples:
+  tallylink peer add roof
+      make a peer with a random id and print what its device needs
+  tallylink peer add roof --id 70-b3-d5-ff-fe-00-00-01 --out roof.key
+      the same for a board with an EUI-64, into a file that only you can read
+  tallylink peer add --from boards.txt --json --out keys.jsonl
+      one peer for each line of a list
+  tallylink config > tallylink.toml
+      a configuration file with every key explained
+
+{}",
+        Exit::table()
+    )
+}

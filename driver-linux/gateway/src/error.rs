@@ -1,0 +1,88 @@
+//! The one error a command returns: a sentence, and the exit code that goes with it.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::config::ConfigError;
+use crate::device::DeviceKeyError;
+use crate::host_port::HostPortError;
+use crate::keystore::StoreError;
+use crate::private_file::PrivateFileError;
+use crate::{Exit, PeerIdError, PeerNameError};
+
+/// Why a command did not do what it was asked. Its text is one sentence that names what is wrong and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The key store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A device's key file.
+    #[error(transparent)]
+    DeviceKey(#[from] DeviceKeyError),
+    /// A file meant for its owner only, outside the key store.
+    #[error(transparent)]
+    PrivateFile(#[from] PrivateFileError),
+    /// A peer id.
+    #[error(transparent)]
+    PeerId(#[from] PeerIdError),
+    /// A peer name.
+    #[error(transparent)]
+    PeerName(#[from] PeerNameError),
+    /// An address.
+    #[error(transparent)]
+    Address(#[from] HostPortError),
+    /// A line of a list of peers.
+    #[error("{}, line {line}: {reason}", file.display())]
+    PeerList {
+        /// The list.
+        file: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// Options that do not go together.
+    #[error("{0}")]
+    Usage(&'static str),
+    /// A file that is neither configuration nor keys.
+    #[error("{} cannot be read: {error}; check its name and rights", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Standard output, or the file that stands for it.
+    #[error("the output could not be written: {0}; check where it goes and run the command again")]
+    Output(#[source] io::Error),
+    /// Keys that were made and stored, but did not reach the person who asked for them.
+    #[error(
+        "{keys}, but could not be written out: {error}; run `tallylink peer rotate` to make and print a new key"
+    )]
+    KeysNotShown {
+        /// Whose keys were made.
+        keys: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    /// The exit code of the process.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Config(_) => Exit::Config,
+            Self::Store(error) => error.exit(),
+            Self::DeviceKey(error) => error.exit(),
+            Self::PrivateFile(error) => error.exit(),
+            Self::PeerId(_) | Self::PeerName(_) | Self::PeerList { .. } => Exit::PeerName,
+            Self::Address(_) => Exit::Address,
+            Self::Usage(_) => Exit::Usage,
+            Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The Tallylink gateway and its command line.
+//!
+//! [`main`] reads the arguments ([`cli`]), settles the configuration ([`config`]) and runs one command. A command
+//! returns an [`Error`], which is one sentence for a person and one [`Exit`] code for a script.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`cli`] | commands, options and their help |
+//! | [`config`] | the configuration file and its keys |
+//! | [`keystore`] | peers and their keys on disk, and following them while they change |
+//! | [`device`] | what a device needs of its key, in every form `peer add` prints |
+//! | [`host_port`] | where a gateway can be reached |
+//! | [`peer`] | the `peer` commands |
+//! | [`private_file`] | files that only their owner may read |
+
+pub mod cli;
+mod clock;
+pub mod config;
+pub mod device;
+mod error;
+mod exit;
+mod hex;
+pub mod host_port;
+pub mod keystore;
+mod output;
+pub mod peer;
+mod peer_id;
+mod peer_name;
+pub mod private_file;
+mod secret;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use crate::error::Error;
+pub use crate::exit::Exit;
+pub use crate::peer_id::{PeerId, PeerIdError};
+pub use crate::peer_name::{PeerName, PeerNameError};
+pub use crate::secret::Secret;
+
+/// Runs the command that the process's arguments name; an error is printed as one sentence on standard error.
+pub fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            let exit = if usage.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            };
+            // Nothing is left to tell if even the help cannot be printed.
+            let _ = usage.print();
+            return exit.into();
+        }
+    };
+    match cli.run() {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => {
+            eprintln!("tallylink: {error}");
+            error.exit().into()
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The built program from end to end, as a person at a terminal or a script meets it.
+
+mod bad_input;
+mod common;
+mod help;
+mod million;
+mod peers;
