@@ -31,8 +31,9 @@ impl<C: Crypto> Cx<'_, C> {
         let (body, tag) = datagram.split_last_chunk::<TAG_LEN>().ok_or(Discard::Malformed)?;
         tag_of_hello(key, &hello, body).verify(&Tag::from_bytes(*tag)).map_err(|_| Discard::Forged)?;
         let used_twice = hello.boot == peer.boots[1] && hello.boot != peer.boots[0] && peer.last_live > 0;
-        let no_link = peer.link.some().is_none() && self.st.free_links.some().is_none();
+        let has_link = peer.link.some().is_some();
         let answer_key = answer_key(key, &hello);
+        let no_link = !has_link && !self.link_available();
         if !self.st.may_reply(self.now) {
             return Err(Discard::ReplyLimit);
         }
@@ -121,7 +122,8 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let session = self.rebuild(at, &long)?;
         let boot = long.hello.boot;
-        if peer.link.some().is_none() && self.st.free_links.some().is_none() {
+        let has_link = self.p.peers.get(at.at()).is_some_and(|p| p.link.some().is_some());
+        if !has_link && !self.link_available() {
             return Err(Discard::NoLink);
         }
         let (tx, rx) = expand(self.crypto, Some(End::Gateway), &session);
