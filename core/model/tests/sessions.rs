@@ -104,6 +104,36 @@ fn a_full_queue_refuses_and_recovers() {
     assert_proved(&model, &[STORED]);
 }
 
+#[test]
+fn an_outbox_outlives_its_device() {
+    let bounds = Budget {
+        exchanges: 2,
+        device_reboots: 1,
+        ..CALM
+    };
+    let model = Sessions {
+        outbox: true,
+        ..Sessions::new(bounds)
+    };
+    assert_proved(&model, &[STORED, TWO_EPOCHS]);
+}
+
+#[test]
+fn an_outbox_outlives_both_ends() {
+    let bounds = Budget {
+        exchanges: 2,
+        device_reboots: 1,
+        gateway_crashes: 1,
+        ..CALM
+    };
+    let model = Sessions {
+        outbox: true,
+        ..Sessions::new(bounds)
+    };
+    assert_proved(&model, &[STORED, AFTER_CRASH, VOID, TWO_EPOCHS]);
+}
+
+const TWO_EPOCHS: &str = "two epochs stored";
 const STORED: &str = "stored";
 const AFTER_CRASH: &str = "stored after a gateway crash";
 const VOID: &str = "unfinished record void";
@@ -188,4 +218,19 @@ fn bug_an_unfinished_record_continues_across_sessions() {
         &Sessions::with_bug(bounds, Bug::UnfinishedContinues),
         Property::Progress,
     );
+}
+
+#[test]
+fn bug_stored_counts_whatever_epoch_it_is_about() {
+    let bounds = Budget {
+        exchanges: 2,
+        device_reboots: 1,
+        gateway_sends: 2,
+        ..CALM
+    };
+    let model = Sessions {
+        outbox: true,
+        ..Sessions::with_bug(bounds, Bug::StoredNamesNoEpoch)
+    };
+    assert_caught(&model, Property::NothingConfirmedLost);
 }

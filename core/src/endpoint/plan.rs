@@ -137,10 +137,9 @@ impl<C: Crypto> Cx<'_, C> {
     fn plan_sealed(&mut self, ix: LinkIx, tx_next: u64) -> Option<(Sealed, u16)> {
         let header = self.header(ix, tx_next)?;
         let link = self.p.links.get(ix.at())?;
-        let datagram = usize::from(link.path.datagram);
-        if link.path.budget < datagram as u64 {
-            return None;
-        }
+        // An address that has not answered gets what its budget allows.
+        let budget = usize::try_from(link.path.budget).unwrap_or(usize::MAX);
+        let datagram = usize::from(link.path.datagram).min(budget);
         let room = datagram.checked_sub(header.len)?.checked_sub(TAG_LEN)?;
         let (probe, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
         let may_send = !parked && (probe || self.may_send(ix, tx_next, datagram));

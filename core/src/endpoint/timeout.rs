@@ -195,6 +195,10 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get(ix.at()) else {
             return Instant::NEVER;
         };
+        if link.path.budget < super::roam::LEAST_BUDGET {
+            // Nothing may leave until the other end is heard, or the path falls back.
+            return link.path.fallback_at;
+        }
         let ack = if link.ack.asked > 0 {
             link.ack.due
         } else {

@@ -120,8 +120,9 @@ impl Contents {
             file: path.to_owned(),
             error,
         };
-        let bytes = usize::try_from(file.metadata().map_err(failed)?.len()).unwrap_or(0);
-        let peers = Peers::with_capacity(bytes / line::LONGEST);
+        // A guess that saves moving keys about, not a promise: the file may be anything.
+        let lines = file.metadata().map_err(failed)?.len() / line::USUAL as u64;
+        let peers = Peers::with_capacity(lines.min(1 << 20) as usize);
         let mut contents = Self {
             peers,
             damaged: Vec::new(),

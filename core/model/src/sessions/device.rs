@@ -1,6 +1,7 @@
-//! The device end: a ring of records in memory, an epoch fixed at the boot's first session.
+//! The device end: a ring of records. In memory its epoch is fixed at the boot's first session; with an outbox on
+//! disk an epoch is made at the first push after a start, once everything recovered is drained.
 
-use super::packet::{Chunk, Key, Packet, Part, bit, parts_of};
+use super::packet::{Answer, Chunk, Data, Key, Part, bit, parts_of};
 use super::{Bug, Sessions};
 use crate::rules::Position;
 
@@ -58,7 +59,31 @@ impl Device {
             .is_some_and(|session| session.key == key && session.seen >> number & 1 == 0)
     }
 
-    pub(super) fn push(&mut self, content: u8) {
+    /// Whether a push needs no epoch of its own, or may begin one.
+    pub(super) fn may_push(&self, outbox: bool) -> bool {
+        !outbox || self.ring.is_empty() || self.epoch == Some(self.saved_epoch())
+    }
+
+    /// The epoch that this start's pushes go to, with an outbox on disk.
+    fn saved_epoch(&self) -> Key {
+        Key {
+            nonce: 200 + self.boot,
+            boot: 0,
+            counter: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, content: u8, outbox: bool) {
+        let epoch = self.saved_epoch();
+        if outbox && self.epoch != Some(epoch) {
+            self.epoch = Some(epoch);
+            self.head = 0;
+            if let Some(session) = &mut self.session {
+                session.received = 0;
+                session.next = Position::start_of(0);
+                session.sent.fill(0);
+            }
+        }
         self.ring.push(content);
     }
 
@@ -67,12 +92,18 @@ impl Device {
         self.head += 1;
     }
 
-    pub(super) fn reboot(&mut self) {
+    pub(super) fn reboot(&mut self, outbox: bool) {
+        let saved = std::mem::take(self);
         *self = Self {
-            boot: self.boot + 1,
-            confirmed: self.confirmed,
+            boot: saved.boot + 1,
+            confirmed: saved.confirmed,
             ..Self::default()
         };
+        if outbox {
+            self.ring = saved.ring;
+            self.head = saved.head;
+            self.epoch = saved.epoch;
+        }
     }
 
     pub(super) fn begin_exchange(&mut self, weak: bool) -> u8 {
@@ -89,7 +120,9 @@ impl Device {
     /// Moves to the session of a WELCOME. Everything not below OPENED is unsent then.
     pub(super) fn enter(&mut self, key: Key, model: &Sessions) {
         self.exchange = None;
-        self.epoch.get_or_insert(key);
+        if !model.outbox {
+            self.epoch.get_or_insert(key);
+        }
         let mut session = Session {
             key,
             number: 0,
@@ -142,7 +175,7 @@ impl Device {
     ///
     /// # Panics
     /// If there is no session.
-    pub(super) fn send_new(&mut self, count: usize) -> Packet {
+    pub(super) fn send_new(&mut self, count: usize) -> Data {
         let chunk = consecutive(self.unsent().take(count));
         self.seal(chunk)
             .expect("only a device with a session has unsent parts")
@@ -152,7 +185,7 @@ impl Device {
     ///
     /// # Panics
     /// If there is no session.
-    pub(super) fn send_again(&mut self) -> Packet {
+    pub(super) fn send_again(&mut self) -> Data {
         let chunk = consecutive(self.unacknowledged());
         self.seal(chunk)
             .expect("only a device with a session has unacknowledged parts")
@@ -160,7 +193,7 @@ impl Device {
 
     /// What a device sends when its timers run: what is unacknowledged, else what is new, else a question about
     /// what is not STORED. `None` without a session.
-    pub(super) fn send_anything(&mut self) -> Option<Packet> {
+    pub(super) fn send_anything(&mut self) -> Option<Data> {
         let chunk = if self.has_unacknowledged() {
             consecutive(self.unacknowledged())
         } else {
@@ -169,7 +202,7 @@ impl Device {
         self.seal(chunk)
     }
 
-    fn seal(&mut self, chunk: Chunk) -> Option<Packet> {
+    fn seal(&mut self, chunk: Chunk) -> Option<Data> {
         let (epoch, first) = (self.epoch?, self.head);
         let session = self.session.as_mut()?;
         let number = session.number;
@@ -178,7 +211,7 @@ impl Device {
         if let Some(last) = chunk.parts().last() {
             session.next = session.next.max(last.end());
         }
-        Some(Packet::Data {
+        Some(Data {
             key: session.key,
             number,
             long: session.seen == 0,
@@ -188,7 +221,14 @@ impl Device {
         })
     }
 
-    pub(super) fn take(&mut self, key: Key, number: u8, acked: u16, stored_below: u8) {
+    pub(super) fn take(&mut self, answer: &Answer, model: &Sessions) {
+        let Answer {
+            key,
+            number,
+            acked,
+            epoch,
+            stored_below,
+        } = *answer;
         let Some(session) = self.session.as_mut().filter(|session| session.key == key) else {
             return;
         };
@@ -198,7 +238,8 @@ impl Device {
                 session.received |= mask;
             }
         }
-        while self.head < stored_below && !self.ring.is_empty() {
+        let names_ours = epoch == self.epoch || model.has(Bug::StoredNamesNoEpoch);
+        while names_ours && self.head < stored_below && !self.ring.is_empty() {
             self.confirmed |= 1 << self.ring.remove(0);
             self.head += 1;
         }

@@ -1,6 +1,6 @@
 //! The gateway end: no state until a packet of a session opens, delivery by position, a journal behind it.
 
-use super::packet::{Chunk, Key, Packet, Part, parts_of};
+use super::packet::{Answer, Chunk, Data, Key, Part, parts_of};
 use super::{Bug, Sessions};
 use crate::rules::{self, Position};
 use crate::{Property, Violation};
@@ -119,18 +119,15 @@ impl Gateway {
     }
 
     /// Takes a packet with data; says whether its session lives here afterwards.
-    pub(super) fn take(&mut self, packet: &Packet, model: &Sessions) -> Result<bool, Violation> {
-        let &Packet::Data {
+    pub(super) fn take(&mut self, data: &Data, model: &Sessions) -> Result<bool, Violation> {
+        let &Data {
             key,
             number,
             long,
             epoch,
             first,
             chunk,
-        } = packet
-        else {
-            return Ok(false);
-        };
+        } = data;
         if key.boot != self.boot || !self.go_live(key, long, model) {
             return Ok(false);
         }
@@ -140,6 +137,15 @@ impl Gateway {
         };
         if session.window >> number & 1 == 1 {
             return Ok(true);
+        }
+        match session.open {
+            Some((newer, _)) if newer > epoch => {
+                // Of a stream id that a newer OPEN replaced: nothing to store, nothing to ask for again.
+                session.window |= 1 << number;
+                return Ok(true);
+            }
+            Some((of, _)) if of != epoch => session.held = None,
+            _ => {}
         }
         let mut next = open;
         if let Some(below) = rules::gap_below(next, first) {
@@ -257,7 +263,7 @@ impl Gateway {
     ///
     /// # Panics
     /// Without a live session.
-    pub(super) fn answer(&mut self, model: &Sessions) -> Packet {
+    pub(super) fn answer(&mut self, model: &Sessions) -> Answer {
         let told = if model.has(Bug::StoredBeforeSync) {
             self.journal.len()
         } else {
@@ -266,13 +272,15 @@ impl Gateway {
         let session = self.session.as_mut().expect("only a live session answers");
         let number = session.number;
         session.number += 1;
-        let stored_below = session.open.map_or(0, |(epoch, _)| {
+        let epoch = session.open.map(|(epoch, _)| epoch);
+        let stored_below = epoch.map_or(0, |epoch| {
             writer_position(&self.journal[..told], epoch).number
         });
-        Packet::Answer {
+        Answer {
             key: session.key,
             number,
             acked: session.window,
+            epoch,
             stored_below,
         }
     }
@@ -302,6 +310,16 @@ impl Gateway {
         Self::joined(&self.journal[..self.durable])
             .iter()
             .fold(0, |set, (_, _, content)| set | 1 << content)
+    }
+
+    /// How many epochs have a record stored.
+    pub(super) fn epochs(&self) -> usize {
+        let records = Self::joined(&self.journal[..self.durable]);
+        records
+            .iter()
+            .map(|(epoch, ..)| epoch)
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
     }
 
     /// Whether the journal holds the beginning of a record that was begun again.
