@@ -259,7 +259,7 @@ impl<C: Crypto> Cx<'_, C> {
             && i.held == 0
             && i.dirty == InIx::NONE
             && !i.was_busy;
-        if !quiet || !(peer.session.confirmed || !peer.session.lives()) {
+        if !quiet || (!peer.session.confirmed && peer.session.lives()) {
             return false;
         }
         let mut inbound = peer.first_in;

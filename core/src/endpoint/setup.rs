@@ -254,19 +254,13 @@ fn reject(hello: &Hello<'_>, reason: RejectReason, retry_after_s: u16) -> Reject
     }
 }
 
-/// What both tag keys depend on.
-fn tag_context<'a>(hello: &'a Hello<'_>) -> [[u8; 2]; 1] {
-    [[VERSION, hello.key.0]]
-}
-
 /// The tag of a HELLO whose bytes before the tag are `body` (wire-format §4.5).
 pub(super) fn tag_of_hello(psk: &Psk, hello: &Hello<'_>, body: &[u8]) -> Tag {
     let mut key = zeroize::Zeroizing::new([0; 16]);
-    let [context] = tag_context(hello);
     crypto::derive(
         psk,
         KeyLabel::HelloTag,
-        &[&context, &hello.peer.0],
+        &[&[VERSION, hello.key.0], &hello.peer.0],
         key.as_mut(),
     );
     crypto::mac(&key, &[body])
@@ -275,11 +269,10 @@ pub(super) fn tag_of_hello(psk: &Psk, hello: &Hello<'_>, body: &[u8]) -> Tag {
 /// The key of the tags that answer a HELLO (wire-format §4.5).
 pub(super) fn answer_key(psk: &Psk, hello: &Hello<'_>) -> zeroize::Zeroizing<[u8; 16]> {
     let mut key = zeroize::Zeroizing::new([0; 16]);
-    let [context] = tag_context(hello);
     crypto::derive(
         psk,
         KeyLabel::WelcomeTag,
-        &[&context, &hello.peer.0],
+        &[&[VERSION, hello.key.0], &hello.peer.0],
         key.as_mut(),
     );
     key
