@@ -272,10 +272,17 @@ impl<C: Crypto> Cx<'_, C> {
 }
 
 /// Sorts ranges, the largest first, and joins those that touch.
+///
+/// The few there are get picked one by one, since the library's sort holds a panic for an order that is none.
 fn merge(ranges: &mut heapless::Vec<PacketRange, RANGES>) {
-    ranges.sort_unstable_by_key(|r| core::cmp::Reverse(r.high));
     let mut merged = heapless::Vec::<PacketRange, RANGES>::new();
-    for range in ranges.iter() {
+    let mut below = u64::MAX;
+    let next = |below| {
+        let left = ranges.iter().filter(|r| r.high < below);
+        left.max_by_key(|r| (r.high, core::cmp::Reverse(r.low)))
+    };
+    while let Some(range) = next(below) {
+        below = range.high;
         match merged.last_mut() {
             Some(last) if range.high.saturating_add(1) >= last.low => last.low = last.low.min(range.low),
             _ => {
