@@ -379,6 +379,11 @@ impl<C: Crypto> Cx<'_, C> {
         to: &mut dyn Deliver,
     ) -> Result<(), Stop> {
         let stream = accept.stream;
+        let newer = self.p.inbound.get(stream.at());
+        if newer.is_some_and(|s| s.peer == at && s.wire > open.stream) {
+            // A late packet: the name has a newer id already.
+            return Ok(());
+        }
         let mut next = accept.next.max(accept.stored_below);
         if open.first > next {
             to.gap(stream, next, open.first, GAP_BEFORE_FIRST)
