@@ -5,7 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::deliver::{Accept, Batch, Deliver, Refusal};
 use crate::discard::{Discard, Fault};
-use crate::ids::{InIx, LinkIx, PeerIx, Position};
+use crate::ids::{Epoch, InIx, LinkIx, PeerIx, Position};
 use crate::stream::InStream;
 use crate::wire::{Chunk, Open, varint};
 
@@ -220,7 +220,7 @@ impl<C: Crypto> Cx<'_, C> {
                 .hold(ix, stream, &chunk)
                 .map_err(|_| Stop::Discard(Discard::HeldFull)),
             Place::Next(chunk, walked) => {
-                let batch = batch(stream, &chunk, &walked);
+                let batch = batch(stream, s.epoch, &chunk, &walked);
                 to.records(batch)
                     .map_err(|_| Stop::Discard(Discard::DeliverFull))?;
                 (s.next, s.rest) = (walked.end, walked.rest);
@@ -295,7 +295,7 @@ impl<C: Crypto> Cx<'_, C> {
                 Place::Ahead => return Ok(()),
                 Place::Known => {}
                 Place::Next(chunk, walked) => {
-                    if to.records(batch(stream, &chunk, &walked)).is_err() {
+                    if to.records(batch(stream, s.epoch, &chunk, &walked)).is_err() {
                         // It is acknowledged and stays held; `room` comes back to it.
                         if let Some(link) = self.p.links.get_mut(ix.at()) {
                             link.inbound.was_busy = true;
@@ -386,7 +386,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let mut next = accept.next.max(accept.stored_below);
         if open.first > next {
-            to.gap(stream, next, open.first, GAP_BEFORE_FIRST)
+            to.gap(stream, open.epoch, next, open.first, GAP_BEFORE_FIRST)
                 .map_err(|_| Stop::Discard(Discard::DeliverFull))?;
             next = open.first;
         }
@@ -448,7 +448,7 @@ impl<C: Crypto> Cx<'_, C> {
         if below <= s.next.number {
             return Ok(());
         }
-        to.gap(stream, s.next.number, below, reason)
+        to.gap(stream, s.epoch, s.next.number, below, reason)
             .map_err(|_| Stop::Discard(Discard::DeliverFull))?;
         (s.next, s.rest) = (Position::start_of(below), 0);
         self.release_held(ix, stream, to).map_err(Stop::Fault)
@@ -469,9 +469,10 @@ impl<C: Crypto> Cx<'_, C> {
     }
 }
 
-fn batch<'a>(stream: InIx, chunk: &Chunk<'a>, walked: &Walked) -> Batch<'a> {
+fn batch<'a>(stream: InIx, epoch: Epoch, chunk: &Chunk<'a>, walked: &Walked) -> Batch<'a> {
     Batch {
         stream,
+        epoch,
         from: Position {
             number: chunk.number,
             offset: chunk.offset,
