@@ -107,8 +107,6 @@ pub(crate) struct Outbound {
     pub(crate) credit_from: u64,
     /// The other end had no room: only probes leave.
     pub(crate) busy: bool,
-    /// The next stream id.
-    pub(crate) next_stream: u32,
     /// When to ask again for a confirmation, and how often that was done.
     pub(crate) query_at: Instant,
     pub(crate) queries: u8,
@@ -233,7 +231,6 @@ impl<K> Link<K> {
                 wanted: None,
                 credit_from: 0,
                 busy: false,
-                next_stream: 1,
                 query_at: Instant::NEVER,
                 queries: 0,
                 last: OutIx::NONE,

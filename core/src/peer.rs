@@ -78,6 +78,8 @@ pub(crate) struct Session {
     pub(crate) theirs: Label,
     /// Device end: the gateway's boot.
     pub(crate) gateway_boot: Boot,
+    /// The id of the next stream that this end opens: ids ascend and are never used again in a session.
+    pub(crate) next_stream: u32,
     /// Both ends use labels.
     pub(crate) confirmed: bool,
 }
@@ -97,6 +99,7 @@ impl Session {
             ours: Label(0),
             theirs: Label(0),
             gateway_boot: Boot([0; 8]),
+            next_stream: 1,
             confirmed: false,
         }
     }

@@ -121,7 +121,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return Ok(None);
         };
-        let Some(peer) = self.p.peers.get(link.peer.at()) else {
+        let Some(peer) = self.p.peers.get_mut(link.peer.at()) else {
             return Ok(None);
         };
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
@@ -138,8 +138,8 @@ impl<C: Crypto> Cx<'_, C> {
             return Ok(None);
         }
         if s.wire == 0 {
-            s.wire = link.outbound.next_stream;
-            link.outbound.next_stream = link.outbound.next_stream.saturating_add(1);
+            s.wire = peer.session.next_stream;
+            peer.session.next_stream = peer.session.next_stream.saturating_add(1);
         }
         let (used, begun) = (link.outbound.used, link.outbound.begun_rest);
         let credit = peer.session.window.saturating_sub(used).saturating_sub(begun);

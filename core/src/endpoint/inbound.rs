@@ -5,7 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::deliver::{Accept, Batch, Deliver, Refusal};
 use crate::discard::{Discard, Fault};
-use crate::ids::{InIx, LinkIx, PeerIx, Position};
+use crate::ids::{Epoch, InIx, LinkIx, PeerIx, Position};
 use crate::stream::InStream;
 use crate::wire::{Chunk, Open, varint};
 
@@ -167,7 +167,7 @@ impl<C: Crypto> Cx<'_, C> {
             Place::Known => Ok(()),
             Place::Ahead => self.hold(ix, stream, &chunk).map_err(|_| Stop::Discard(Discard::HeldFull)),
             Place::Next(chunk, walked) => {
-                let batch = batch(stream, &chunk, &walked);
+                let batch = batch(stream, s.epoch, &chunk, &walked);
                 to.records(batch).map_err(|_| Stop::Discard(Discard::DeliverFull))?;
                 (s.next, s.rest) = (walked.end, walked.rest);
                 let waiting = s.held_front != u32::MAX;
@@ -216,7 +216,7 @@ impl<C: Crypto> Cx<'_, C> {
                 Place::Ahead => return Ok(()),
                 Place::Known => {}
                 Place::Next(chunk, walked) => {
-                    if to.records(batch(stream, &chunk, &walked)).is_err() {
+                    if to.records(batch(stream, s.epoch, &chunk, &walked)).is_err() {
                         // It is acknowledged and stays held; `room` comes back to it.
                         if let Some(link) = self.p.links.get_mut(ix.at()) {
                             link.inbound.was_busy = true;
@@ -295,9 +295,15 @@ impl<C: Crypto> Cx<'_, C> {
         to: &mut dyn Deliver,
     ) -> Result<(), Stop> {
         let stream = accept.stream;
+        let newer = self.p.inbound.get(stream.at());
+        if newer.is_some_and(|s| s.peer == at && s.wire > open.stream) {
+            // A late packet: the name has a newer id already.
+            return Ok(());
+        }
         let mut next = accept.next.max(accept.stored_below);
         if open.first > next {
-            to.gap(stream, next, open.first, GAP_BEFORE_FIRST).map_err(|_| Stop::Discard(Discard::DeliverFull))?;
+            to.gap(stream, open.epoch, next, open.first, GAP_BEFORE_FIRST)
+                .map_err(|_| Stop::Discard(Discard::DeliverFull))?;
             next = open.first;
         }
         let Some(owner) = self.p.inbound.get(stream.at()).map(|s| s.peer) else {
@@ -354,7 +360,7 @@ impl<C: Crypto> Cx<'_, C> {
         if below <= s.next.number {
             return Ok(());
         }
-        to.gap(stream, s.next.number, below, reason).map_err(|_| Stop::Discard(Discard::DeliverFull))?;
+        to.gap(stream, s.epoch, s.next.number, below, reason).map_err(|_| Stop::Discard(Discard::DeliverFull))?;
         (s.next, s.rest) = (Position::start_of(below), 0);
         self.release_held(ix, stream, to).map_err(Stop::Fault)
     }
@@ -374,9 +380,10 @@ impl<C: Crypto> Cx<'_, C> {
     }
 }
 
-fn batch<'a>(stream: InIx, chunk: &Chunk<'a>, walked: &Walked) -> Batch<'a> {
+fn batch<'a>(stream: InIx, epoch: Epoch, chunk: &Chunk<'a>, walked: &Walked) -> Batch<'a> {
     Batch {
         stream,
+        epoch,
         from: Position { number: chunk.number, offset: chunk.offset },
         to: walked.end,
         first_start: walked.first_start,

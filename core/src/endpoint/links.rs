@@ -166,11 +166,6 @@ impl<C: Crypto> Cx<'_, C> {
         } else {
             words.fill(0);
         }
-        let mut out = peer.first_out;
-        while let Some(stream) = out.some().and_then(|o| self.p.outbound.get(o.at())) {
-            out = stream.next_of_peer;
-            link.outbound.next_stream = link.outbound.next_stream.max(stream.wire.saturating_add(1));
-        }
         self.p.peers.get_mut(at.at())?.link = ix;
         Some(ix)
     }

@@ -38,6 +38,7 @@ use crate::peer::Provision;
 use crate::storage::{Parts, Storage};
 use crate::stream::EpochSource;
 use crate::time::Instant;
+use crate::wire::Previous;
 use control::Control;
 use core::ops::Range;
 use state::State;
@@ -248,6 +249,20 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         ring: Range<u32>,
     ) -> Result<(), Error> {
         self.cx(now).open_out(at, peer, name, source, first, ring)
+    }
+
+    /// Begins another epoch of a stream with storage, numbered from 0: the one before is drained.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchIndex`], [`Error::Empty`], or [`Error::NotStored`] while the ring holds records of the epoch before.
+    pub fn begin_epoch(
+        &mut self,
+        now: Instant,
+        stream: OutIx,
+        epoch: Epoch,
+        previous: Option<Previous>,
+    ) -> Result<(), Error> {
+        self.cx(now).begin_epoch(stream, epoch, previous)
     }
 
     /// Queues one record and returns its number.

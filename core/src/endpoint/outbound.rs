@@ -5,12 +5,13 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::error::{Error, PushError};
-use crate::ids::{LinkIx, Name, OutIx, PeerIx, Position};
+use crate::ids::{Epoch, LinkIx, Name, OutIx, PeerIx, Position};
+use crate::recovery::sent::Carried;
 use crate::ring;
 use crate::storage::of_link;
 use crate::stream::{EpochSource, Opening, OutStream};
 use crate::time::{Duration, Instant};
-use crate::wire::varint;
+use crate::wire::{Previous, varint};
 use core::ops::Range;
 
 /// A refused stream is asked for again after this long.
@@ -81,6 +82,31 @@ impl<C: Crypto> Cx<'_, C> {
             // The session's own nonces are spent; a draw of this boot names the epoch as well.
             let draw = self.st.draw();
             self.name_epochs(at, &draw, &draw);
+        }
+        Ok(())
+    }
+
+    /// Numbers the stream anew, from 0: everything of its epoch is STORED or given up.
+    pub(super) fn begin_epoch(&mut self, ix: OutIx, epoch: Epoch, previous: Option<Previous>) -> Result<(), Error> {
+        let s = self.p.outbound.get_mut(ix.at()).ok_or(Error::NoSuchIndex)?;
+        if s.peer == PeerIx::NONE {
+            return Err(Error::Empty);
+        }
+        if s.used > 0 {
+            return Err(Error::NotStored);
+        }
+        (s.epoch, s.previous) = (Some(epoch), previous);
+        (s.head, s.next, s.skip) = (0, 0, None);
+        let (queued, next_queued) = (s.queued, s.next_queued);
+        s.rewind();
+        (s.queued, s.next_queued) = (queued, next_queued);
+        let Some(link) = self.p.peers.get(s.peer.at()).and_then(|p| p.link.some()) else {
+            return Ok(());
+        };
+        // A SKIP on its way is of the numbering before.
+        let table = of_link(self.p.sent, link, self.st.config.in_flight as usize);
+        for sent in table.iter_mut().filter(|sent| sent.stream == ix) {
+            sent.carried = Carried::default();
         }
         Ok(())
     }
@@ -263,9 +289,15 @@ impl<C: Crypto> Cx<'_, C> {
         None
     }
 
+    /// A stream's earlier id in this session may be heard of again, one that was never given out may not.
+    fn confirmation_of_no_stream(&self, at: PeerIx, wire: u32) -> Result<(), Stop> {
+        let given = self.p.peers.get(at.at()).map(|p| p.session.next_stream);
+        if wire > 0 && given.is_some_and(|next| wire < next) { Ok(()) } else { Err(Stop::Fault(Fault::StoredUnsent)) }
+    }
+
     pub(super) fn on_opened(&mut self, ix: LinkIx, at: PeerIx, wire: u32, stored_below: u64) -> Result<(), Stop> {
         let Some(stream) = self.outbound_by_wire(ix, at, wire) else {
-            return Err(Stop::Fault(Fault::StoredUnsent));
+            return self.confirmation_of_no_stream(at, wire);
         };
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return Ok(());
@@ -289,7 +321,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     pub(super) fn on_stored(&mut self, ix: LinkIx, at: PeerIx, wire: u32, below: u64) -> Result<(), Stop> {
         let Some(stream) = self.outbound_by_wire(ix, at, wire) else {
-            return Err(Stop::Fault(Fault::StoredUnsent));
+            return self.confirmation_of_no_stream(at, wire);
         };
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return Ok(());

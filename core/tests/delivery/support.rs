@@ -126,7 +126,7 @@ impl Deliver for Inbox {
         Ok(())
     }
 
-    fn gap(&mut self, stream: InIx, from: u64, below: u64, reason: u8) -> Result<(), Full> {
+    fn gap(&mut self, stream: InIx, _: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full> {
         let s = &mut self.streams[stream.0 as usize];
         s.gaps.push((from, below, reason));
         s.next = Position { number: below, offset: 0 };
