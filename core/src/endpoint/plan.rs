@@ -134,7 +134,7 @@ impl<C: Crypto> Cx<'_, C> {
     fn header(&self, ix: LinkIx, tx_next: u64) -> Option<Header> {
         let link = self.p.links.get(ix.at())?;
         let peer = self.p.peers.get(link.peer.at())?;
-        if tx_next >= peer.session.suite?.packet_limit().min(number::LARGEST) {
+        if tx_next >= peer.session.packet_limit(&self.st.config) {
             return None;
         }
         if link.long.is_some() && peer.end == Some(End::Device) {
