@@ -97,6 +97,7 @@ impl<S: Store> Journal<S> {
             sealed,
             next_segment,
             report,
+            from_checkpoint,
             ..
         } = recovered;
         let mut journal = Self {
@@ -117,7 +118,7 @@ impl<S: Store> Journal<S> {
             checkpoints,
             stats: Stats::default(),
         };
-        if report.created {
+        if !from_checkpoint {
             journal.first_checkpoints()?;
         }
         journal.publish();
