@@ -1,8 +1,6 @@
 //! Rot and missing ends: opening finishes, exactly what is damaged is missing, and that is reported.
 
-mod common;
-
-use common::{EPOCH, PEER, append, append_part, options, read_all, stored};
+use crate::common::{EPOCH, PEER, append, append_part, options, read_all, stored};
 use tallylink_journal::testing::{Chance, MemStore};
 use tallylink_journal::{Journal, StreamId};
 

@@ -2,8 +2,6 @@
 
 use tallylink_journal::{Chunk, Error, Item, Journal, Options, Position, Reader, Store, StreamId};
 
-pub(crate) mod world;
-
 pub(crate) const PEER: [u8; 8] = *b"peer-one";
 pub(crate) const EPOCH: [u8; 8] = *b"epoch-01";
 pub(crate) const SALT: u64 = 0x0123_4567_89ab_cdef;

@@ -9,7 +9,7 @@ use tallylink_journal::{
     Chunk, Error, Item, Journal, Options, Position, Reader, Retention, StreamId, SyncSite,
 };
 
-use super::{SALT, stored};
+use crate::common::{SALT, stored};
 
 const STREAMS: u8 = 3;
 const REMEMBERED: usize = 4;

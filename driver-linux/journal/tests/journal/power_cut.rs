@@ -1,8 +1,6 @@
 //! Killed or without power at any moment, the journal keeps what it confirmed, once and in order.
 
-mod common;
-
-use common::world::World;
+use crate::world::World;
 use tallylink_journal::SyncSite;
 
 const LIVES: u64 = 8;
