@@ -50,15 +50,8 @@ impl Published {
             return None;
         };
         let number = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-        let synced = Before {
-            segment: number(segment),
-            counted: number(counted),
-        };
-        Some(Self {
-            journal: number(journal),
-            synced,
-            oldest: number(oldest),
-        })
+        let synced = Before { segment: number(segment), counted: number(counted) };
+        Some(Self { journal: number(journal), synced, oldest: number(oldest) })
     }
 }
 

@@ -23,13 +23,8 @@ pub enum SyncSite {
 
 impl SyncSite {
     /// Every site, for tests that leave out one at a time.
-    pub const ALL: [Self; 5] = [
-        Self::Group,
-        Self::SegmentName,
-        Self::RecoveredTail,
-        Self::Checkpoint,
-        Self::CheckpointNames,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Group, Self::SegmentName, Self::RecoveredTail, Self::Checkpoint, Self::CheckpointNames];
 }
 
 /// A flat set of named files, one journal's own.

@@ -21,9 +21,7 @@ fn write(groups: u64) -> Written {
     let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
     let mut chunks = Vec::new();
     let mut next = [0_u64; 2];
-    let streams: Vec<StreamId> = (0..2)
-        .map(|s| journal.stream(PEER, &[s]).unwrap())
-        .collect();
+    let streams: Vec<StreamId> = (0..2).map(|s| journal.stream(PEER, &[s]).unwrap()).collect();
     for &stream in &streams {
         journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
     }
@@ -31,9 +29,7 @@ fn write(groups: u64) -> Written {
         for s in [0, 1, 0] {
             let first = next[s];
             let count = 1 + (first + group) % 5;
-            let records: Vec<_> = (first..first + count)
-                .map(|n| content(s as u8, n))
-                .collect();
+            let records: Vec<_> = (first..first + count).map(|n| content(s as u8, n)).collect();
             append(&mut journal, streams[s], EPOCH, first, &records).unwrap();
             chunks.push((first..first + count).map(|n| (s as u8, n)).collect());
             next[s] += count;
@@ -56,11 +52,7 @@ fn write(groups: u64) -> Written {
     }
     drop(journal);
     let names = tallylink_journal::Store::names(&store).unwrap();
-    Written {
-        store,
-        chunks,
-        names,
-    }
+    Written { store, chunks, names }
 }
 
 /// Opens a damaged copy and returns what is missing and whether damage was told, by opening or by reading.
@@ -79,29 +71,17 @@ fn missing(store: &MemStore, chunks: &[Vec<(u8, u64)>]) -> (Vec<(u8, u64)>, bool
     }
     let told = recovery.damaged_places + recovery.missing_segments > 0 || all.damaged_bytes > 0;
     let every = chunks.iter().flatten().copied();
-    (
-        every.filter(|record| !found.contains(record)).collect(),
-        told,
-    )
+    (every.filter(|record| !found.contains(record)).collect(), told)
 }
 
 fn is_within_one_chunk(missing: &[(u8, u64)], chunks: &[Vec<(u8, u64)>]) -> bool {
-    chunks
-        .iter()
-        .any(|chunk| missing.iter().all(|record| chunk.contains(record)))
+    chunks.iter().any(|chunk| missing.iter().all(|record| chunk.contains(record)))
 }
 
 #[test]
 fn one_flipped_bit_costs_at_most_the_chunk_it_is_in_and_is_reported() {
     let written = write(80);
-    assert!(
-        written
-            .names
-            .iter()
-            .filter(|n| n.ends_with("segment"))
-            .count()
-            >= 3
-    );
+    assert!(written.names.iter().filter(|n| n.ends_with("segment")).count() >= 3);
     let mut chance = Chance::new(11);
     let (mut lossless, mut lossy) = (0, 0);
     for round in 0..1500 {
@@ -112,24 +92,13 @@ fn one_flipped_bit_costs_at_most_the_chunk_it_is_in_and_is_reported() {
             continue;
         }
         // Checkpoint files are mostly empty space: aim at what is used.
-        let used = if name.starts_with("checkpoint") {
-            700
-        } else {
-            len
-        };
+        let used = if name.starts_with("checkpoint") { 700 } else { len };
         let bit = chance.below(used * 8);
         store.edit(name, |bytes| bytes[bit as usize / 8] ^= 1 << (bit % 8));
         let (missing, told) = missing(&store, &written.chunks);
-        assert!(
-            is_within_one_chunk(&missing, &written.chunks),
-            "{name} bit {bit}: {missing:?}"
-        );
+        assert!(is_within_one_chunk(&missing, &written.chunks), "{name} bit {bit}: {missing:?}");
         assert!(missing.is_empty() || told, "{name} bit {bit}: unreported");
-        *if missing.is_empty() {
-            &mut lossless
-        } else {
-            &mut lossy
-        } += 1;
+        *if missing.is_empty() { &mut lossless } else { &mut lossy } += 1;
     }
     assert!(lossless > 100 && lossy > 100, "{lossless} {lossy}");
 }
@@ -137,11 +106,7 @@ fn one_flipped_bit_costs_at_most_the_chunk_it_is_in_and_is_reported() {
 #[test]
 fn whatever_the_last_segment_is_cut_to_the_chunks_before_the_cut_are_there() {
     let written = write(60);
-    let last = written
-        .names
-        .iter()
-        .rfind(|name| name.ends_with("segment"))
-        .unwrap();
+    let last = written.names.iter().rfind(|name| name.ends_with("segment")).unwrap();
     let full = written.store.bytes(last);
     let used = full.iter().rposition(|&byte| byte != 0).unwrap() + 1;
     let mut lost_before = 0;
@@ -155,18 +120,12 @@ fn whatever_the_last_segment_is_cut_to_the_chunks_before_the_cut_are_there() {
             }
             let (missing, told) = missing(&store, &written.chunks);
             // In the order they were written, all chunks but the last few.
-            let intact = written
-                .chunks
-                .iter()
-                .take_while(|c| c.iter().all(|r| !missing.contains(r)));
+            let intact = written.chunks.iter().take_while(|c| c.iter().all(|r| !missing.contains(r)));
             let kept = intact.count();
             let lost: usize = written.chunks[kept..].iter().map(Vec::len).sum();
             assert_eq!(missing.len(), lost, "length {len}: {missing:?}");
             assert!(lost >= lost_before || !keep_position, "length {len}");
-            assert!(
-                missing.is_empty() || told || !keep_position,
-                "length {len}: unreported"
-            );
+            assert!(missing.is_empty() || told || !keep_position, "length {len}: unreported");
             lost_before = lost;
             if len % 64 == 0 {
                 goes_on(&store);
@@ -185,20 +144,13 @@ fn goes_on(store: &MemStore) {
     journal.commit().unwrap();
     drop(journal);
     let (journal, _) = Journal::open(store.clone(), options()).unwrap();
-    assert_eq!(
-        journal.epoch_state(stream, EPOCH).unwrap().stored_below,
-        next + 1
-    );
+    assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().stored_below, next + 1);
 }
 
 #[test]
 fn a_lost_segment_is_reported_and_the_others_stay_readable() {
     let written = write(80);
-    let segments: Vec<&String> = written
-        .names
-        .iter()
-        .filter(|n| n.ends_with("segment"))
-        .collect();
+    let segments: Vec<&String> = written.names.iter().filter(|n| n.ends_with("segment")).collect();
     for (nth, name) in segments.iter().enumerate() {
         let store = written.store.fork(1);
         tallylink_journal::Store::remove(&store, name).unwrap();
@@ -207,10 +159,7 @@ fn a_lost_segment_is_reported_and_the_others_stay_readable() {
         let all = read_all(store);
         let gaps = all.gaps.iter().filter(|gap| gap.2.is_none()).count();
         let at_an_end = nth == 0 || nth == segments.len() - 1;
-        assert!(
-            gaps > 0 || recovery.missing_segments == 1 || at_an_end,
-            "{name}: {recovery:?}"
-        );
+        assert!(gaps > 0 || recovery.missing_segments == 1 || at_an_end, "{name}: {recovery:?}");
         assert!(all.records.len() > 100);
     }
 }

@@ -8,12 +8,7 @@ use tallylink_journal::{Error, Journal, Position, SyncSite};
 use crate::common::{EPOCH, PEER, append, options, read_all};
 
 fn fail(operation: Operation, kind: ErrorKind) -> Fault {
-    Fault {
-        operation,
-        after: 0,
-        times: 1,
-        kind,
-    }
+    Fault { operation, after: 0, times: 1, kind }
 }
 
 #[test]
@@ -28,10 +23,7 @@ fn after_a_failed_sync_the_next_success_does_not_confirm_what_was_lost() {
     append(&mut journal, stream, EPOCH, 1, &[vec![2]]).unwrap();
     store.add_fault(fail(Operation::Sync(SyncSite::Group), ErrorKind::Other));
     let error = journal.commit().unwrap_err().to_string();
-    assert!(
-        error.starts_with("memory/0000000000000001.segment: cannot sync"),
-        "{error}"
-    );
+    assert!(error.starts_with("memory/0000000000000001.segment: cannot sync"), "{error}");
     // Neither trying again nor going on works before the sessions ended and the journal was rewound.
     assert!(matches!(journal.commit(), Err(Error::Failed)));
     let again = append(&mut journal, stream, EPOCH, 2, &[vec![3]]);
@@ -62,29 +54,16 @@ fn whichever_operation_fails_first_the_journal_recovers_unaided() {
         Operation::Sync(SyncSite::Group),
     ];
     for operation in operations {
-        for kind in [
-            ErrorKind::Other,
-            ErrorKind::StorageFull,
-            ErrorKind::ReadOnlyFilesystem,
-        ] {
+        for kind in [ErrorKind::Other, ErrorKind::StorageFull, ErrorKind::ReadOnlyFilesystem] {
             let store = MemStore::new(1);
             let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
             let stream = journal.stream(PEER, b"s").unwrap();
             let mut failures = 0;
             let mut below = 0;
-            store.add_fault(Fault {
-                times: 3,
-                ..fail(operation, kind)
-            });
+            store.add_fault(Fault { times: 3, ..fail(operation, kind) });
             while below < 50 {
                 journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
-                let appended = append(
-                    &mut journal,
-                    stream,
-                    EPOCH,
-                    below,
-                    &[vec![below as u8; 900]],
-                );
+                let appended = append(&mut journal, stream, EPOCH, below, &[vec![below as u8; 900]]);
                 match appended.and_then(|()| Ok(journal.commit()?[0].below)) {
                     Ok(stored) => below = stored,
                     Err(Error::Io { source, .. }) => {
@@ -111,10 +90,7 @@ fn a_follower_position_that_cannot_be_written_delays_followers_only() {
     journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
     append(&mut journal, stream, EPOCH, 0, &[vec![1]]).unwrap();
     // The segment's header, the group, then the position.
-    store.add_fault(Fault {
-        after: 1,
-        ..fail(Operation::Write, ErrorKind::StorageFull)
-    });
+    store.add_fault(Fault { after: 1, ..fail(Operation::Write, ErrorKind::StorageFull) });
     assert_eq!(journal.commit().unwrap()[0].below, 1);
     assert_eq!(journal.stats().publish_failures, 1);
     assert!(read_all(store.clone()).records.is_empty());
@@ -130,14 +106,8 @@ fn without_the_sync_of_the_checkpoints_names_a_stream_may_be_forgotten() {
         let mut forgotten = 0;
         for seed in 0..100 {
             let store = MemStore::new(seed);
-            let retention = tallylink_journal::Retention {
-                max_bytes: Some(1),
-                max_age_us: None,
-            };
-            let options = tallylink_journal::Options {
-                retention,
-                ..options()
-            };
+            let retention = tallylink_journal::Retention { max_bytes: Some(1), max_age_us: None };
+            let options = tallylink_journal::Options { retention, ..options() };
             let (mut journal, _) = Journal::open(store.clone(), options.clone()).unwrap();
             let idle = journal.stream(PEER, b"idle").unwrap();
             journal.begin_epoch(idle, EPOCH, 0, 0).unwrap();

@@ -17,14 +17,7 @@ fn a_follower_sees_each_group_once_it_is_synced_and_nothing_sooner() {
     let mut seen = 0;
     for group in 0..300_u64 {
         for number in group * 3..group * 3 + 3 {
-            append(
-                &mut journal,
-                stream,
-                EPOCH,
-                number,
-                &[vec![number as u8; 500]],
-            )
-            .unwrap();
+            append(&mut journal, stream, EPOCH, number, &[vec![number as u8; 500]]).unwrap();
             // Written to the segment perhaps, as the buffer is small, but not synced.
             assert!(reader.next().unwrap().is_none() || number > seen);
         }
@@ -67,12 +60,7 @@ fn a_follower_goes_on_across_openings_failures_and_given_up_segments() {
             }
             _ => below = journal.commit().unwrap()[0].below,
         }
-        numbers.extend(
-            drain(&mut reader)
-                .records
-                .iter()
-                .map(|record| record.number),
-        );
+        numbers.extend(drain(&mut reader).records.iter().map(|record| record.number));
     }
     assert_eq!(numbers, (0..below).collect::<Vec<_>>());
     assert_eq!(read_all(store).records.len() as u64, below);
@@ -88,19 +76,10 @@ fn a_record_whose_parts_come_while_a_reader_follows_is_joined() {
     let mut reader = Reader::open(store).unwrap();
     for at in (0..bytes.len()).step_by(5000) {
         assert!(reader.next().unwrap().is_none());
-        append_part(
-            &mut journal,
-            stream,
-            0,
-            &bytes,
-            at..(at + 5000).min(bytes.len()),
-        )
-        .unwrap();
+        append_part(&mut journal, stream, 0, &bytes, at..(at + 5000).min(bytes.len())).unwrap();
         journal.commit().unwrap();
     }
-    let Some(Item::Record(record)) = reader.next().unwrap() else {
-        panic!("one record")
-    };
+    let Some(Item::Record(record)) = reader.next().unwrap() else { panic!("one record") };
     assert_eq!(record.bytes, &bytes[4..]);
 }
 
@@ -126,10 +105,7 @@ fn a_reader_since_a_time_leaves_out_older_segments_only() {
 fn a_directory_without_a_journal_is_named() {
     let store = MemStore::new(1);
     let error = Reader::open(store.clone()).err().unwrap().to_string();
-    assert!(
-        error.starts_with("memory/position: cannot find a journal"),
-        "{error}"
-    );
+    assert!(error.starts_with("memory/position: cannot find a journal"), "{error}");
     // Other files do not disturb.
     store.create("notes.txt").unwrap();
     Journal::open(store.clone(), options()).unwrap();

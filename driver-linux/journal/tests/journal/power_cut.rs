@@ -29,12 +29,7 @@ fn nothing_confirmed_is_lost_repeated_or_reordered_in_any_seeded_world() {
 
 #[test]
 fn without_the_sync_of_any_one_site_something_confirmed_is_lost() {
-    for site in [
-        SyncSite::Group,
-        SyncSite::SegmentName,
-        SyncSite::RecoveredTail,
-        SyncSite::Checkpoint,
-    ] {
+    for site in [SyncSite::Group, SyncSite::SegmentName, SyncSite::RecoveredTail, SyncSite::Checkpoint] {
         let caught = (0..SEEDS).find_map(|seed| Some((seed, run(seed, Some(site)).err()?)));
         let (seed, broken) = caught.unwrap_or_else(|| panic!("{site:?} seems not to be needed"));
         println!("without {site:?}, seed {seed}: {broken}");

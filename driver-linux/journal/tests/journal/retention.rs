@@ -8,22 +8,11 @@ use tallylink_journal::{Journal, Options, Reader, Retention, Store, SyncSite};
 use crate::common::{EPOCH, PEER, append, drain, options, read_all};
 
 fn keep(max_bytes: Option<u64>, max_age_us: Option<u64>) -> Options {
-    Options {
-        retention: Retention {
-            max_bytes,
-            max_age_us,
-        },
-        ..options()
-    }
+    Options { retention: Retention { max_bytes, max_age_us }, ..options() }
 }
 
 fn segments(store: &MemStore) -> usize {
-    store
-        .names()
-        .unwrap()
-        .iter()
-        .filter(|name| name.ends_with("segment"))
-        .count()
+    store.names().unwrap().iter().filter(|name| name.ends_with("segment")).count()
 }
 
 /// Appends `count` records of 1,000 bytes, a commit each; `append` takes the arrival from the number.
@@ -81,12 +70,7 @@ fn a_segment_stays_until_both_checkpoints_are_synced_without_it() {
     let (mut journal, _) = Journal::open(store.clone(), keep(Some(20_000), None)).unwrap();
     fill(&mut journal, 100);
     let before = segments(&store);
-    let fault = Fault {
-        operation: Operation::Sync(SyncSite::Checkpoint),
-        after: 1,
-        times: 1,
-        kind: ErrorKind::Other,
-    };
+    let fault = Fault { operation: Operation::Sync(SyncSite::Checkpoint), after: 1, times: 1, kind: ErrorKind::Other };
     store.add_fault(fault);
     assert!(journal.maintain(0).is_err());
     assert_eq!(segments(&store), before);
@@ -158,11 +142,7 @@ fn only_the_newest_four_epochs_are_remembered_whatever_is_deleted() {
     let (journal, _) = Journal::open(store, options()).unwrap();
     let epochs: Vec<u8> = journal.epochs(stream).map(|(epoch, _)| epoch[0]).collect();
     assert_eq!(epochs, [5, 4, 3, 2]);
-    assert!(
-        journal
-            .epochs(stream)
-            .all(|(_, state)| state.stored_below == 30)
-    );
+    assert!(journal.epochs(stream).all(|(_, state)| state.stored_below == 30));
 }
 
 #[test]

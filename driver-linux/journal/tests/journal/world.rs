@@ -5,9 +5,7 @@ use std::io::ErrorKind;
 use std::ops::ControlFlow;
 
 use tallylink_journal::testing::{Chance, Fault, MemStore, Operation};
-use tallylink_journal::{
-    Chunk, Error, Item, Journal, Options, Position, Reader, Retention, StreamId, SyncSite,
-};
+use tallylink_journal::{Chunk, Error, Item, Journal, Options, Position, Reader, Retention, StreamId, SyncSite};
 
 use crate::common::{SALT, stored};
 
@@ -62,10 +60,7 @@ impl World {
             store: MemStore::new(chance.draw()),
             chance,
             streams: vec![Stream::default(); usize::from(STREAMS)],
-            retention: Retention {
-                max_bytes,
-                max_age_us: None,
-            },
+            retention: Retention { max_bytes, max_age_us: None },
             clock_us: 1,
             confirmed: 0,
             deaths: 0,
@@ -84,11 +79,7 @@ impl World {
 
     /// Opens, checks everything against the model, works, and dies. An error says what the journal broke.
     pub(crate) fn live(&mut self) -> Result<(), String> {
-        let death = if self.chance.percent(50) {
-            Death::Kill
-        } else {
-            Death::PowerCut
-        };
+        let death = if self.chance.percent(50) { Death::Kill } else { Death::PowerCut };
         let steps = self.chance.below(120);
         // Every now and then the end comes in the middle of whatever is being done, opening included.
         let early = self.chance.percent(50).then(|| self.chance.below(200));
@@ -97,9 +88,7 @@ impl World {
         }
         match Journal::open(self.store.clone(), self.options()) {
             Ok((mut journal, recovery)) => {
-                if recovery.damaged_places + recovery.missing_segments + recovery.repeated_chunks
-                    > 0
-                {
+                if recovery.damaged_places + recovery.missing_segments + recovery.repeated_chunks > 0 {
                     return Err(format!("damage without cause: {recovery:?}"));
                 }
                 self.check(&journal)?;
@@ -168,17 +157,8 @@ impl World {
                 Operation::Truncate,
             ];
             let operation = operations[self.chance.below(operations.len() as u64) as usize];
-            let kind = if self.chance.percent(30) {
-                ErrorKind::StorageFull
-            } else {
-                ErrorKind::Other
-            };
-            self.store.add_fault(Fault {
-                operation,
-                after: 0,
-                times: 1,
-                kind,
-            });
+            let kind = if self.chance.percent(30) { ErrorKind::StorageFull } else { ErrorKind::Other };
+            self.store.add_fault(Fault { operation, after: 0, times: 1, kind });
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -186,34 +166,20 @@ impl World {
     fn begin_epoch(&mut self, which: u8) {
         let epochs = &mut self.streams[usize::from(which)].epochs;
         let id = [which + 1, epochs.len() as u8 + 1, 0, 0, 0, 0, 0, 0];
-        epochs.push(Epoch {
-            id,
-            ..Epoch::default()
-        });
+        epochs.push(Epoch { id, ..Epoch::default() });
     }
 
     /// Appends to the newest epoch, or now and then to the one before.
-    fn target(
-        &mut self,
-        journal: &mut Journal<MemStore>,
-        which: u8,
-    ) -> Result<(StreamId, usize, Position), Error> {
+    fn target(&mut self, journal: &mut Journal<MemStore>, which: u8) -> Result<(StreamId, usize, Position), Error> {
         if self.streams[usize::from(which)].epochs.is_empty() {
             self.begin_epoch(which);
         }
         let epochs = &self.streams[usize::from(which)].epochs;
         let newest = epochs.len() - 1;
-        let at = if newest > 0 && self.chance.percent(10) {
-            newest - 1
-        } else {
-            newest
-        };
+        let at = if newest > 0 && self.chance.percent(10) { newest - 1 } else { newest };
         let stream = journal.stream([which; 8], &[b's', which])?;
         journal.begin_epoch(stream, epochs[at].id, 0, 0)?;
-        let next = journal
-            .epoch_state(stream, epochs[at].id)
-            .map(|state| state.next)
-            .unwrap_or_default();
+        let next = journal.epoch_state(stream, epochs[at].id).map(|state| state.next).unwrap_or_default();
         Ok((stream, at, next))
     }
 
@@ -222,15 +188,9 @@ impl World {
         let epoch = self.streams[usize::from(which)].epochs[at].id;
         // The bytes of the records from `next.number` on, cut where the chunk begins and somewhere near its end.
         let count = 1 + self.chance.below(6);
-        let records: Vec<Vec<u8>> = (next.number..next.number + count)
-            .map(|n| content(epoch, n))
-            .collect();
+        let records: Vec<Vec<u8>> = (next.number..next.number + count).map(|n| content(epoch, n)).collect();
         let restart = next.offset > 0 && self.chance.percent(30);
-        let from = if restart {
-            Position::start_of(next.number)
-        } else {
-            next
-        };
+        let from = if restart { Position::start_of(next.number) } else { next };
         let mut bytes = stored(&records).split_off(from.offset as usize);
         let mut to = Position::start_of(next.number + count);
         let last = stored(&records[count as usize - 1..]).len();
@@ -238,17 +198,10 @@ impl World {
             // No cut inside a size varint.
             let kept = 2 + self.chance.below(last as u64 - 2) as usize;
             bytes.truncate(bytes.len() - (last - kept));
-            to = Position {
-                number: next.number + count - 1,
-                offset: kept as u32,
-            };
+            to = Position { number: next.number + count - 1, offset: kept as u32 };
         }
         let begun = u64::from(from.offset > 0);
-        let first_record = if begun > 0 {
-            stored(&records[..1]).len() - from.offset as usize
-        } else {
-            0
-        };
+        let first_record = if begun > 0 { stored(&records[..1]).len() - from.offset as usize } else { 0 };
         let chunk = Chunk {
             stream,
             epoch,
@@ -289,12 +242,7 @@ impl World {
         let mut told = Vec::new();
         for (which, stream) in self.streams.iter().enumerate() {
             let known = journal.find_stream([which as u8; 8], &[b's', which as u8]);
-            let confirmed: Vec<&Epoch> = stream
-                .epochs
-                .iter()
-                .rev()
-                .filter(|e| e.confirmed > 0)
-                .collect();
+            let confirmed: Vec<&Epoch> = stream.epochs.iter().rev().filter(|e| e.confirmed > 0).collect();
             for epoch in confirmed.iter().take(REMEMBERED) {
                 let state = known.and_then(|id| journal.epoch_state(id, epoch.id));
                 let Some(state) = state else {
@@ -306,9 +254,7 @@ impl World {
                     return Err(format!("stream {which} forgot epoch {:?}", epoch.id));
                 };
                 if state.stored_below < epoch.confirmed || state.stored_below > epoch.appended {
-                    return Err(format!(
-                        "stream {which}: {state:?}, the model has {epoch:?}"
-                    ));
+                    return Err(format!("stream {which}: {state:?}, the model has {epoch:?}"));
                 }
                 if state.next != Position::start_of(state.stored_below) {
                     return Err(format!("an unfinished record survived: {state:?}"));
@@ -336,21 +282,10 @@ impl World {
         loop {
             let (peer, id, number, below, index, bytes) = match reader.next() {
                 Ok(None) => break,
-                Ok(Some(Item::Record(r))) => (
-                    r.peer,
-                    r.epoch,
-                    r.number,
-                    r.number + 1,
-                    r.index,
-                    Some(r.bytes),
-                ),
-                Ok(Some(Item::Gap(g))) if g.reason.is_some() => {
-                    (g.peer, g.epoch, g.next, g.below, g.index, None)
-                }
+                Ok(Some(Item::Record(r))) => (r.peer, r.epoch, r.number, r.number + 1, r.index, Some(r.bytes)),
+                Ok(Some(Item::Gap(g))) if g.reason.is_some() => (g.peer, g.epoch, g.next, g.below, g.index, None),
                 // Retention may have deleted the beginning of the first record.
-                Ok(Some(Item::Gap(g)))
-                    if self.retention.max_bytes.is_some() && !next.contains_key(&g.epoch) =>
-                {
+                Ok(Some(Item::Gap(g))) if self.retention.max_bytes.is_some() && !next.contains_key(&g.epoch) => {
                     continue;
                 }
                 Ok(Some(other)) => return Err(format!("a reader met {other:?}")),
@@ -359,8 +294,7 @@ impl World {
             };
             let epoch = &mut self.streams[usize::from(id[0] - 1)].epochs[usize::from(id[1] - 1)];
             let expected = *next.get(&id).unwrap_or(&number);
-            let starts =
-                self.retention.max_bytes.is_some() || next.contains_key(&id) || number == 0;
+            let starts = self.retention.max_bytes.is_some() || next.contains_key(&id) || number == 0;
             if number != expected || !starts {
                 return Err(format!("{id:?}: read {number}, expected {expected}"));
             }
@@ -385,13 +319,8 @@ impl World {
         for epoch in self.streams.iter().flat_map(|s| &s.epochs) {
             let read = next.get(&epoch.id).copied();
             let behind = read.is_some_and(|read| read < epoch.confirmed);
-            if behind
-                || (read.is_none() && epoch.confirmed > 0 && self.retention.max_bytes.is_none())
-            {
-                return Err(format!(
-                    "{:?}: read below {read:?}, confirmed {}",
-                    epoch.id, epoch.confirmed
-                ));
+            if behind || (read.is_none() && epoch.confirmed > 0 && self.retention.max_bytes.is_none()) {
+                return Err(format!("{:?}: read below {read:?}, confirmed {}", epoch.id, epoch.confirmed));
             }
         }
         Ok(())
