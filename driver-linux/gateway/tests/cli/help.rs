@@ -12,6 +12,7 @@ fn every_command_has_examples() {
         &["peer", "list"],
         &["peer", "remove"],
         &["peer", "rotate"],
+        &["query"],
         &["config"],
     ] {
         for help in ["-h", "--help"] {
