@@ -104,8 +104,8 @@ fn each_run(
         for character in chunk.valid().chars() {
             let mut buffer = [0; 4];
             let encoded = character.encode_utf8(&mut buffer).as_bytes();
-            let plain = !character.is_control() && !(encoded.len() == 1 && special(encoded[0]));
-            if plain {
+            let odd = character.is_control() || encoded.len() == 1 && special(encoded[0]);
+            if !odd {
                 out.extend_from_slice(encoded);
             } else {
                 encoded.iter().for_each(|byte| escape(out, *byte));
