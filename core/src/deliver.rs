@@ -25,14 +25,7 @@ pub trait Deliver {
     ///
     /// # Errors
     /// [`Full`] as for [`Deliver::records`].
-    fn gap(
-        &mut self,
-        stream: InIx,
-        epoch: Epoch,
-        from: u64,
-        below: u64,
-        reason: u8,
-    ) -> Result<(), Full>;
+    fn gap(&mut self, stream: InIx, epoch: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full>;
 }
 
 /// Records of one stream in their stored form, lent from the packet: `[size varint][bytes]…`.

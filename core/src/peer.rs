@@ -135,11 +135,7 @@ impl Default for Peer {
 impl Peer {
     /// The key with this id.
     pub(crate) fn key(&self, id: KeyId) -> Option<&Psk> {
-        self.keys
-            .iter()
-            .flatten()
-            .find(|(k, _)| *k == id)
-            .map(|(_, key)| key)
+        self.keys.iter().flatten().find(|(k, _)| *k == id).map(|(_, key)| key)
     }
 
     /// The key that a device end uses: the newest, which is kept first.
@@ -205,11 +201,7 @@ impl Provision {
     /// A peer with one key.
     #[must_use]
     pub fn new(id: PeerId, end: End, key: KeyId, psk: Psk) -> Self {
-        Self {
-            id,
-            end,
-            keys: [Some((key, psk)), None],
-        }
+        Self { id, end, keys: [Some((key, psk)), None] }
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -218,13 +210,6 @@ impl Provision {
             [None, None] => false,
             _ => true,
         };
-        if distinct {
-            Ok(())
-        } else {
-            Err(ConfigError {
-                field: "keys",
-                must: "one key, or two with different ids",
-            })
-        }
+        if distinct { Ok(()) } else { Err(ConfigError { field: "keys", must: "one key, or two with different ids" }) }
     }
 }

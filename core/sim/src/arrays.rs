@@ -1,8 +1,6 @@
 //! The arrays that an end lends to its endpoint: plain vectors, exactly as long as its limits say.
 
-use tallylink_core::{
-    Config, Held, InStream, Link, LinkIx, OutStream, Parts, Peer, PeerId, PeerIx, Sent, Storage,
-};
+use tallylink_core::{Config, Held, InStream, Link, LinkIx, OutStream, Parts, Peer, PeerId, PeerIx, Sent, Storage};
 
 /// Vectors for one endpoint.
 #[derive(Debug)]
@@ -38,13 +36,7 @@ impl<K> Arrays<K> {
     /// Empty arrays for these limits.
     #[must_use]
     pub(crate) fn new(config: &Config, sizes: Sizes) -> Self {
-        let Sizes {
-            peers,
-            links,
-            inbound,
-            outbound,
-            ring,
-        } = sizes;
+        let Sizes { peers, links, inbound, outbound, ring } = sizes;
         let held = usize::from(config.held);
         Self {
             peers: many(peers),

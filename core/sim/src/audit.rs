@@ -48,10 +48,7 @@ impl Crypto for Audit {
         if self.real {
             Soft.expand(suite, secret, &mut real);
         }
-        *into = Some(AuditKey {
-            name: digest(u64::from(suite.number()), &[secret.as_bytes()]),
-            real,
-        });
+        *into = Some(AuditKey { name: digest(u64::from(suite.number()), &[secret.as_bytes()]), real });
     }
 
     fn seal(&self, key: &AuditKey, pn: u64, aad: &[u8], body: &mut [u8]) -> Tag {
@@ -67,14 +64,7 @@ impl Crypto for Audit {
         }
     }
 
-    fn open(
-        &self,
-        key: &AuditKey,
-        pn: u64,
-        aad: &[u8],
-        body: &mut [u8],
-        theirs: &Tag,
-    ) -> Result<(), Forged> {
+    fn open(&self, key: &AuditKey, pn: u64, aad: &[u8], body: &mut [u8], theirs: &Tag) -> Result<(), Forged> {
         if let Some(real) = &key.real {
             return Soft.open(real, pn, aad, body, theirs);
         }

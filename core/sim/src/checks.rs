@@ -33,8 +33,7 @@ impl World {
         for (stream, plan) in self.plan.streams.iter().enumerate() {
             if ledger.receiver_keeps[stream] {
                 let log = &self.ends[plan.receiver].log;
-                log.audit(stream, &ledger)
-                    .map_err(|e| format!("stream {stream}: {e}"))?;
+                log.audit(stream, &ledger).map_err(|e| format!("stream {stream}: {e}"))?;
                 confirmed_is_there(&ledger, log, stream)?;
             }
         }
@@ -54,9 +53,7 @@ fn confirmed_is_there(ledger: &Ledger, log: &Log, stream: usize) -> Result<(), S
             .next_back()
             .unwrap_or(0);
         if let Some(lost) = (there..of.told).find(|n| !ledger.may_miss(source, *n)) {
-            return Err(format!(
-                "record {lost} of stream {stream} was confirmed, and is lost"
-            ));
+            return Err(format!("record {lost} of stream {stream} was confirmed, and is lost"));
         }
     }
     Ok(())

@@ -13,9 +13,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{
-    BootSeed, End as Role, Endpoint, Instant, KeyId, OutIx, Path, PeerId, PeerIx, Provision,
-};
+use tallylink_core::{BootSeed, End as Role, Endpoint, Instant, KeyId, OutIx, Path, PeerId, PeerIx, Provision};
 
 /// Where the gateway is.
 pub(crate) const GATEWAY_ADDRESS: ([u8; 4], u16) = ([10, 0, 0, 1], 5000);
@@ -75,27 +73,14 @@ impl End {
             GATEWAY => GATEWAY_ADDRESS.into(),
             device => ([10, 1, device as u8, 1], 4000).into(),
         };
-        Self {
-            at,
-            address,
-            outboxes: vec![Outbox::default(); streams],
-            log: Log::default(),
-            boots: 0,
-            up: None,
-        }
+        Self { at, address, outboxes: vec![Outbox::default(); streams], log: Log::default(), boots: 0, up: None }
     }
 
     /// Starts the end from its disk.
     ///
     /// # Errors
     /// What core refuses of it.
-    pub(crate) fn start(
-        &mut self,
-        now: Instant,
-        plan: &Plan,
-        shared: &Shared,
-        rng: &mut Rng,
-    ) -> Result<(), String> {
+    pub(crate) fn start(&mut self, now: Instant, plan: &Plan, shared: &Shared, rng: &mut Rng) -> Result<(), String> {
         let me = &plan.ends[self.at];
         self.boots += 1;
         self.log.recover();
@@ -124,11 +109,7 @@ impl End {
             .map_err(|e| format!("the limits do not fit: {e}"))?;
         for (ix, peer) in peers.iter().enumerate() {
             let device = self.at.max(*peer);
-            let role = if self.at == GATEWAY {
-                Role::Gateway
-            } else {
-                Role::Device
-            };
+            let role = if self.at == GATEWAY { Role::Gateway } else { Role::Device };
             let at = PeerIx(ix as u32);
             endpoint
                 .add_peer(at, provision(shared.seed, device, role))
@@ -152,23 +133,9 @@ impl End {
                 Out::new(*stream, OutIx(ix as u32), PeerIx(peer as u32), start..ring)
             })
             .collect();
-        let inbox = Inbox::new(
-            me.journal,
-            shared.ledger.clone(),
-            rng.fork(),
-            received,
-            peers,
-            &self.log,
-        );
-        self.up = Some(Up {
-            endpoint,
-            inbox,
-            outs,
-            writing: false,
-            sync_fails: false,
-            wake_at: u64::MAX,
-            second: (0, 0, 0),
-        });
+        let inbox = Inbox::new(me.journal, shared.ledger.clone(), rng.fork(), received, peers, &self.log);
+        self.up =
+            Some(Up { endpoint, inbox, outs, writing: false, sync_fails: false, wake_at: u64::MAX, second: (0, 0, 0) });
         Ok(())
     }
 
@@ -195,19 +162,12 @@ impl End {
 
 /// The streams of a plan that `which` picks.
 fn of(plan: &Plan, which: impl Fn(&crate::plan::StreamPlan) -> bool) -> Vec<usize> {
-    (0..plan.streams.len())
-        .filter(|s| which(&plan.streams[*s]))
-        .collect()
+    (0..plan.streams.len()).filter(|s| which(&plan.streams[*s])).collect()
 }
 
 fn provision(seed: u64, device: usize, role: Role) -> Provision {
     let half = mix(seed ^ device as u64).to_be_bytes();
     let mut key = [0x5a; 16];
     key[..8].copy_from_slice(&half);
-    Provision::new(
-        PeerId([0, 0, 0, 0, 0, 0, 0xd0, device as u8]),
-        role,
-        KeyId(1),
-        Psk::from_bytes(key),
-    )
+    Provision::new(PeerId([0, 0, 0, 0, 0, 0, 0xd0, device as u8]), role, KeyId(1), Psk::from_bytes(key))
 }

@@ -9,18 +9,13 @@ impl World {
     pub(crate) fn break_things(&mut self) {
         while let Some(fault) = self.plan.faults.get(self.next_fault).copied() {
             // One after another: an end that is down cannot go down.
-            if fault.after_packets > self.report.packets || self.ends.iter().any(|e| e.up.is_none())
-            {
+            if fault.after_packets > self.report.packets || self.ends.iter().any(|e| e.up.is_none()) {
                 return;
             }
             self.next_fault += 1;
             self.note(|| format!("{:?}", fault.what));
             match fault.what {
-                FaultKind::Crash {
-                    ends,
-                    power,
-                    down_us,
-                } => self.crash(ends, power, down_us),
+                FaultKind::Crash { ends, power, down_us } => self.crash(ends, power, down_us),
                 FaultKind::Roam(device) => self.roam(device),
                 FaultKind::Reconnect(device) => self.reconnect(device),
                 FaultKind::Outage(device, us) => {
@@ -57,9 +52,7 @@ impl World {
         let now = self.time();
         if let Some(up) = &mut self.ends[device].up {
             // The end is woken for it: a deadline that is set now is seen at the next turn.
-            let _ = up
-                .endpoint
-                .connect(now, PeerIx(0), Path::to(Self::gateway()));
+            let _ = up.endpoint.connect(now, PeerIx(0), Path::to(Self::gateway()));
             up.wake_at = self.now;
             let boot = self.ends[device].boots;
             self.after(0, Happens::Wake(device, boot));
@@ -70,10 +63,7 @@ impl World {
     pub(crate) fn calm_down(&mut self) {
         self.note(|| "nothing goes wrong from now on".into());
         self.calm = true;
-        self.paths
-            .iter_mut()
-            .flatten()
-            .for_each(crate::network::Direction::calm);
+        self.paths.iter_mut().flatten().for_each(crate::network::Direction::calm);
         for end in &mut self.ends {
             if let Some(up) = &mut end.up {
                 up.inbox.calm();

@@ -104,8 +104,7 @@ impl Inbox {
         }
         if let Err(what) = self.check(&entry) {
             let (stream, epoch) = (entry.stream, entry.epoch);
-            self.violation
-                .get_or_insert(format!("stream {stream} epoch {epoch:?}: {what}"));
+            self.violation.get_or_insert(format!("stream {stream} epoch {epoch:?}: {what}"));
         }
         head_of(&mut self.heads, entry.stream, entry.epoch).next = entry.to;
         self.queued += size;
@@ -120,15 +119,12 @@ impl Inbox {
             return Err(format!("delivered at {:?} instead of {next:?}", entry.from));
         }
         let ledger = self.ledger.borrow();
-        let source = ledger
-            .named(entry.stream, entry.epoch)
-            .ok_or("nobody made that epoch")?;
+        let source = ledger.named(entry.stream, entry.epoch).ok_or("nobody made that epoch")?;
         match &entry.bytes {
             Some(bytes) => ledger.compare(source, entry.from, entry.to, bytes),
             None if !self.plan.durable && next.number == 0 => Ok(()),
             None => {
-                let missing =
-                    (entry.from.number..entry.to.number).find(|n| !ledger.may_miss(source, *n));
+                let missing = (entry.from.number..entry.to.number).find(|n| !ledger.may_miss(source, *n));
                 missing.map_or(Ok(()), |n| Err(format!("record {n} is called missing")))
             }
         }
@@ -138,16 +134,10 @@ impl Inbox {
     fn check_open(&self, stream: usize, open: &Open<'_>) -> Result<(), String> {
         let ledger = self.ledger.borrow();
         if ledger.named(stream, open.epoch).is_none() {
-            return Err(format!(
-                "epoch {:?} was opened, but nobody made it",
-                open.epoch
-            ));
+            return Err(format!("epoch {:?} was opened, but nobody made it", open.epoch));
         }
         let newest = self.heads.iter().rfind(|h| h.stream == stream);
-        let known = self
-            .heads
-            .iter()
-            .any(|h| h.stream == stream && h.epoch == open.epoch);
+        let known = self.heads.iter().any(|h| h.stream == stream && h.epoch == open.epoch);
         if known || !self.plan.durable || !ledger.streams[stream].durable {
             return Ok(());
         }
@@ -156,9 +146,7 @@ impl Inbox {
         if before == said {
             Ok(())
         } else {
-            Err(format!(
-                "the epoch before is {before:?}, but the sender says {said:?}"
-            ))
+            Err(format!("the epoch before is {before:?}, but the sender says {said:?}"))
         }
     }
 }
@@ -168,27 +156,20 @@ impl Deliver for Inbox {
         let sender = self.peers[peer.at()];
         let at = {
             let ledger = self.ledger.borrow();
-            let named = |s: &usize| {
-                ledger.streams[*s].sender == sender && ledger.streams[*s].name == open.name
-            };
+            let named = |s: &usize| ledger.streams[*s].sender == sender && ledger.streams[*s].name == open.name;
             self.streams.iter().position(named)
         };
         let Some(at) = at else {
-            self.violation
-                .get_or_insert(format!("a stream {:?} was opened", open.name));
+            self.violation.get_or_insert(format!("a stream {:?} was opened", open.name));
             return Err(Refusal::Name);
         };
         if let Err(what) = self.check_open(self.streams[at], open) {
-            self.violation
-                .get_or_insert(format!("stream {}: {what}", self.streams[at]));
+            self.violation.get_or_insert(format!("stream {}: {what}", self.streams[at]));
         }
         if self.rng.chance(self.plan.refuse) {
             return Err(Refusal::Storage);
         }
-        let known = self
-            .heads
-            .iter()
-            .find(|h| h.stream == self.streams[at] && h.epoch == open.epoch);
+        let known = self.heads.iter().find(|h| h.stream == self.streams[at] && h.epoch == open.epoch);
         Ok(Accept {
             stream: InIx(at as u32),
             stored_below: known.map_or(0, |h| h.stored_below),
@@ -206,14 +187,7 @@ impl Deliver for Inbox {
         })
     }
 
-    fn gap(
-        &mut self,
-        stream: InIx,
-        epoch: Epoch,
-        from: u64,
-        below: u64,
-        _reason: u8,
-    ) -> Result<(), Full> {
+    fn gap(&mut self, stream: InIx, epoch: Epoch, from: u64, below: u64, _reason: u8) -> Result<(), Full> {
         self.take(Entry {
             stream: self.streams[stream.at()],
             epoch,

@@ -38,31 +38,13 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Nothing was pushed yet.
     #[must_use]
-    pub(crate) fn new(
-        seed: u64,
-        streams: Vec<StreamPlan>,
-        limits: Vec<u32>,
-        receiver_keeps: Vec<bool>,
-    ) -> Self {
-        Self {
-            seed,
-            streams,
-            limits,
-            receiver_keeps,
-            sources: Vec::new(),
-            named: HashMap::new(),
-        }
+    pub(crate) fn new(seed: u64, streams: Vec<StreamPlan>, limits: Vec<u32>, receiver_keeps: Vec<bool>) -> Self {
+        Self { seed, streams, limits, receiver_keeps, sources: Vec::new(), named: HashMap::new() }
     }
 
     /// A new numbering of a stream; its epoch may become known later.
     pub(crate) fn begin(&mut self, stream: usize) -> usize {
-        self.sources.push(Source {
-            stream,
-            sizes: Vec::new(),
-            given_up: 0,
-            durable: 0,
-            told: 0,
-        });
+        self.sources.push(Source { stream, sizes: Vec::new(), given_up: 0, durable: 0, told: 0 });
         self.sources.len() - 1
     }
 
@@ -73,9 +55,7 @@ impl Ledger {
     pub(crate) fn name(&mut self, source: usize, epoch: Epoch) -> Result<(), String> {
         let stream = self.sources[source].stream;
         match self.named.insert((stream, epoch), source) {
-            Some(other) if other != source => Err(format!(
-                "epoch {epoch:?} of stream {stream} names two numberings"
-            )),
+            Some(other) if other != source => Err(format!("epoch {epoch:?} of stream {stream} names two numberings")),
             _ => Ok(()),
         }
     }
@@ -126,13 +106,7 @@ impl Ledger {
     ///
     /// # Errors
     /// What differs.
-    pub(crate) fn compare(
-        &self,
-        source: usize,
-        from: Position,
-        to: Position,
-        bytes: &[u8],
-    ) -> Result<(), String> {
+    pub(crate) fn compare(&self, source: usize, from: Position, to: Position, bytes: &[u8]) -> Result<(), String> {
         let (mut number, mut offset, mut rest) = (from.number, from.offset as usize, bytes);
         while !rest.is_empty() {
             if number >= self.sources[source].sizes.len() as u64 {
@@ -146,32 +120,17 @@ impl Ledger {
                 return Err(format!("record {number} differs from byte {offset} on"));
             }
             rest = after;
-            (number, offset) = if offset + len == packed.len() {
-                (number + 1, 0)
-            } else {
-                (number, offset + len)
-            };
+            (number, offset) = if offset + len == packed.len() { (number + 1, 0) } else { (number, offset + len) };
         }
-        let end = Position {
-            number,
-            offset: offset as u32,
-        };
-        if end == to {
-            Ok(())
-        } else {
-            Err(format!("it ends at {end:?}, not at {to:?}"))
-        }
+        let end = Position { number, offset: offset as u32 };
+        if end == to { Ok(()) } else { Err(format!("it ends at {end:?}, not at {to:?}")) }
     }
 
     /// Whether a record may be missing: it was given up, or is above the receiver's limit.
     #[must_use]
     pub(crate) fn may_miss(&self, source: usize, number: u64) -> bool {
         let of = &self.sources[source];
-        number < of.given_up
-            || of
-                .sizes
-                .get(number as usize)
-                .is_some_and(|s| *s > self.limits[of.stream])
+        number < of.given_up || of.sizes.get(number as usize).is_some_and(|s| *s > self.limits[of.stream])
     }
 
     /// The receiver has these on disk.
@@ -187,9 +146,7 @@ impl Ledger {
     pub(crate) fn told(&mut self, source: usize, below: u64) -> Result<(), String> {
         let from = self.sources[source].durable;
         if let Some(number) = (from..below).find(|n| !self.may_miss(source, *n)) {
-            return Err(format!(
-                "STORED below {below} was told before record {number} was synced"
-            ));
+            return Err(format!("STORED below {below} was told before record {number} was synced"));
         }
         let of = &mut self.sources[source];
         of.told = of.told.max(below);

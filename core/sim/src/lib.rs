@@ -51,10 +51,6 @@ pub fn run_seed(seed: u64) -> Result<Report, Failure> {
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("a panic");
-        Err(Failure {
-            seed,
-            at_us: 0,
-            what: format!("core panicked: {what}"),
-        })
+        Err(Failure { seed, at_us: 0, what: format!("core panicked: {what}") })
     })
 }

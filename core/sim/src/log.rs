@@ -48,8 +48,7 @@ impl Log {
     /// The power fails: of what was not synced some beginning is left.
     pub(crate) fn power_cut(&mut self, rng: &mut Rng) {
         let unsynced = (self.entries.len() - self.synced) as u64;
-        self.entries
-            .truncate(self.synced + rng.below(unsynced + 1) as usize);
+        self.entries.truncate(self.synced + rng.below(unsynced + 1) as usize);
     }
 
     /// A sync has failed: nothing after the last good one is believed.
@@ -87,10 +86,7 @@ impl Log {
         for entry in self.entries.iter().filter(|e| e.stream == stream) {
             if seen.last() != Some(&entry.epoch) {
                 if seen.contains(&entry.epoch) {
-                    return Err(format!(
-                        "stream {stream} went back to epoch {:?}",
-                        entry.epoch
-                    ));
+                    return Err(format!("stream {stream} went back to epoch {:?}", entry.epoch));
                 }
                 seen.push(entry.epoch);
                 (next, part) = (Position::default(), Vec::new());
@@ -101,9 +97,7 @@ impl Log {
             if entry.from != next {
                 part.clear();
             }
-            let source = ledger
-                .named(stream, entry.epoch)
-                .ok_or("an entry is of an epoch that nobody made")?;
+            let source = ledger.named(stream, entry.epoch).ok_or("an entry is of an epoch that nobody made")?;
             let from = Position::start_of(entry.from.number);
             match &entry.bytes {
                 Some(bytes) => {
@@ -122,22 +116,13 @@ impl Log {
 
 /// The head of an epoch, made when it is new; older epochs than the newest few are forgotten.
 pub(crate) fn head_of(heads: &mut Vec<Head>, stream: usize, epoch: Epoch) -> &mut Head {
-    let known = heads
-        .iter()
-        .position(|h| h.stream == stream && h.epoch == epoch);
+    let known = heads.iter().position(|h| h.stream == stream && h.epoch == epoch);
     let at = known.unwrap_or_else(|| {
-        let of_stream: Vec<usize> = (0..heads.len())
-            .filter(|h| heads[*h].stream == stream)
-            .collect();
+        let of_stream: Vec<usize> = (0..heads.len()).filter(|h| heads[*h].stream == stream).collect();
         if of_stream.len() >= EPOCHS {
             heads.remove(of_stream[0]);
         }
-        heads.push(Head {
-            stream,
-            epoch,
-            next: Position::default(),
-            stored_below: 0,
-        });
+        heads.push(Head { stream, epoch, next: Position::default(), stored_below: 0 });
         heads.len() - 1
     });
     &mut heads[at]

@@ -9,10 +9,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let failed = match words.as_slice() {
-        ["--seed", seed, rest @ ..] if rest.is_empty() || rest == ["--trace"] => seed
-            .parse()
-            .ok()
-            .map(|seed| run_one(seed, !rest.is_empty())),
+        ["--seed", seed, rest @ ..] if rest.is_empty() || rest == ["--trace"] => {
+            seed.parse().ok().map(|seed| run_one(seed, !rest.is_empty()))
+        }
         ["--seeds", range] => range
             .split_once("..")
             .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))

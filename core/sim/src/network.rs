@@ -39,17 +39,13 @@ impl PathPlan {
             delay_us,
             jitter_us: rng.pick(&[0, delay_us / 10, delay_us * 2]),
             loss: rate(rng, &[0, 10, 30, 100, 300]),
-            burst: rng
-                .chance(200)
-                .then(|| (rng.pick(&[5, 20]), rng.pick(&[50, 300]))),
+            burst: rng.chance(200).then(|| (rng.pick(&[5, 20]), rng.pick(&[50, 300]))),
             late: rate(rng, &[0, 20, 100, 300]),
             late_us: rng.pick(&[1_000, 20_000, 500_000, 3_000_000]),
             twice: rate(rng, &[0, 20, 200]),
             flipped: rate(rng, &[0, 10, 50]),
             mtu: rng.pick(&[1200, 1252, 1472, 9000]),
-            rate: rng
-                .chance(400)
-                .then(|| rng.pick(&[20_000, 100_000, 1_000_000])),
+            rate: rng.chance(400).then(|| rng.pick(&[20_000, 100_000, 1_000_000])),
             queue: rng.pick(&[5_000, 30_000]),
         }
     }
@@ -77,12 +73,7 @@ impl Direction {
     /// A direction in which nothing is under way.
     #[must_use]
     pub(crate) fn new(plan: PathPlan) -> Self {
-        Self {
-            plan,
-            in_burst: false,
-            free_at: 0,
-            outage_until: 0,
-        }
+        Self { plan, in_burst: false, free_at: 0, outage_until: 0 }
     }
 
     /// The largest datagram that can be sent.
@@ -129,11 +120,7 @@ impl Direction {
 
     fn lost(&mut self, rng: &mut Rng) -> bool {
         if let Some((begins, ends)) = self.plan.burst {
-            self.in_burst = if self.in_burst {
-                !rng.chance(ends)
-            } else {
-                rng.chance(begins)
-            };
+            self.in_burst = if self.in_burst { !rng.chance(ends) } else { rng.chance(begins) };
         }
         self.in_burst || rng.chance(self.plan.loss)
     }

@@ -40,19 +40,8 @@ pub(crate) struct Outbox {
 impl Outbox {
     /// A new epoch, for the first record since the outbox was opened.
     pub(crate) fn begin(&mut self, epoch: Epoch, source: usize) {
-        let previous = self.epochs.last().map(|last| Previous {
-            epoch: last.epoch,
-            end: last.written,
-        });
-        self.epochs.push(Kept {
-            epoch,
-            source,
-            previous,
-            written: 0,
-            synced: 0,
-            stored: 0,
-            stored_synced: 0,
-        });
+        let previous = self.epochs.last().map(|last| Previous { epoch: last.epoch, end: last.written });
+        self.epochs.push(Kept { epoch, source, previous, written: 0, synced: 0, stored: 0, stored_synced: 0 });
     }
 
     /// A sync returned that was begun when this copy was made.
@@ -66,9 +55,7 @@ impl Outbox {
     /// True when there is something to sync.
     #[must_use]
     pub(crate) fn is_dirty(&self) -> bool {
-        self.epochs
-            .iter()
-            .any(|e| e.synced < e.written || e.stored_synced < e.stored)
+        self.epochs.iter().any(|e| e.synced < e.written || e.stored_synced < e.stored)
     }
 
     /// The power fails: of what was not synced some beginning is left.

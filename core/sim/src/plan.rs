@@ -197,11 +197,7 @@ fn draw_streams(rng: &mut Rng, ends: &[EndPlan], packets: u64) -> Vec<StreamPlan
         let up = rng.within(1, 5);
         let down = if downlink { rng.within(1, 2) } else { 0 };
         for at in 0..up + down {
-            let (sender, receiver) = if at < up {
-                (device, GATEWAY)
-            } else {
-                (GATEWAY, device)
-            };
+            let (sender, receiver) = if at < up { (device, GATEWAY) } else { (GATEWAY, device) };
             let name = format!("{}{at}", if at < up { "up" } else { "down" });
             streams.push(draw_stream(rng, ends, sender, receiver, name));
         }
@@ -213,24 +209,12 @@ fn draw_streams(rng: &mut Rng, ends: &[EndPlan], packets: u64) -> Vec<StreamPlan
     streams
 }
 
-fn draw_stream(
-    rng: &mut Rng,
-    ends: &[EndPlan],
-    sender: usize,
-    receiver: usize,
-    name: String,
-) -> StreamPlan {
+fn draw_stream(rng: &mut Rng, ends: &[EndPlan], sender: usize, receiver: usize, name: String) -> StreamPlan {
     let ours = ends[sender].config.max_record;
     let theirs = ends[receiver].config.max_record;
     // Now and then a sender is allowed more than its receiver takes.
-    let limit = if rng.chance(50) {
-        ours
-    } else {
-        ours.min(theirs)
-    };
-    let largest = rng
-        .pick(&[0, 1, 40, 62, 63, 64, 300, 1200, 3000, limit])
-        .min(limit);
+    let limit = if rng.chance(50) { ours } else { ours.min(theirs) };
+    let largest = rng.pick(&[0, 1, 40, 62, 63, 64, 300, 1200, 3000, limit]).min(limit);
     let ring = (largest + 8).max(rng.pick(&[64, 300, 1500, 8000, 65_536]));
     StreamPlan {
         sender,
@@ -250,12 +234,7 @@ fn draw_stream(
 /// Both ends allow as many streams as there are, and a device that expects records asks for them now and then.
 fn allow_streams(ends: &mut [EndPlan], streams: &[StreamPlan]) {
     for (end, plan) in ends.iter_mut().enumerate() {
-        let from = |peer: usize| {
-            streams
-                .iter()
-                .filter(|s| s.receiver == end && s.sender == peer)
-                .count()
-        };
+        let from = |peer: usize| streams.iter().filter(|s| s.receiver == end && s.sender == peer).count();
         let most = (0..16).map(from).max().unwrap_or(0);
         plan.config.streams = most.max(1) as u16;
         if end != GATEWAY && most > 0 {
@@ -276,13 +255,8 @@ fn draw_faults(rng: &mut Rng, devices: usize, packets: u64) -> Vec<Fault> {
             _ => FaultKind::SyncFails(if rng.chance(700) { GATEWAY } else { device }),
         });
     }
-    let mut faults: Vec<Fault> = faults
-        .into_iter()
-        .map(|what| Fault {
-            after_packets: rng.within(5, packets),
-            what,
-        })
-        .collect();
+    let mut faults: Vec<Fault> =
+        faults.into_iter().map(|what| Fault { after_packets: rng.within(5, packets), what }).collect();
     faults.sort_by_key(|f| f.after_packets);
     faults
 }

@@ -33,10 +33,7 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, at_us, what } = self;
-        write!(
-            f,
-            "seed {seed} at {at_us} µs: {what}\n  cargo run -p tallylink-sim -- --seed {seed} --trace"
-        )
+        write!(f, "seed {seed} at {at_us} µs: {what}\n  cargo run -p tallylink-sim -- --seed {seed} --trace")
     }
 }
 

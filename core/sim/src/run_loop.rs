@@ -26,9 +26,7 @@ impl World {
         };
         let mut bytes = datagram.bytes;
         let path = Path::to(datagram.from);
-        let handled = up
-            .endpoint
-            .handle_datagram(now, &path, &mut bytes, &mut up.inbox);
+        let handled = up.endpoint.handle_datagram(now, &path, &mut bytes, &mut up.inbox);
         self.note(|| {
             let (len, from) = (bytes.len(), datagram.from);
             format!("end {end} <- {len} B from {from}: {handled:?}")
@@ -47,11 +45,7 @@ impl World {
     pub(crate) fn wakes(&mut self, end: usize, boot: u64) -> Result<(), String> {
         let now = self.now;
         let here = &mut self.ends[end];
-        let Some(up) = here
-            .up
-            .as_mut()
-            .filter(|u| here.boots == boot && u.wake_at <= now)
-        else {
+        let Some(up) = here.up.as_mut().filter(|u| here.boots == boot && u.wake_at <= now) else {
             return Ok(());
         };
         up.wake_at = u64::MAX;
@@ -106,17 +100,12 @@ impl World {
             }
             up.second.2 += 1;
             let to = envelope.path.remote;
-            let device = if end == GATEWAY {
-                self.end_at(to)
-            } else {
-                Some(end)
-            };
+            let device = if end == GATEWAY { self.end_at(to) } else { Some(end) };
             let mtu = device.map_or(usize::MAX, |d| self.paths[d][0].mtu());
             self.note(|| format!("end {end} -> {} B to {to} ({:02x}…)", bytes.len(), bytes[0]));
             if bytes.len() > mtu {
                 if let Some(up) = &mut self.ends[end].up {
-                    up.endpoint
-                        .transmit_failed(now, envelope.peer, SendFault::TooBig);
+                    up.endpoint.transmit_failed(now, envelope.peer, SendFault::TooBig);
                 }
             } else {
                 self.sends(end, to, &bytes);
@@ -142,23 +131,17 @@ impl World {
                     let Some(out) = out_of(up, at) else { continue };
                     let stream = up.outs[out].stream;
                     if let Some(mut sending) = self.sending(end, stream) {
-                        sending
-                            .stored(below)
-                            .map_err(|e| format!("stream {stream}: {e}"))?;
+                        sending.stored(below).map_err(|e| format!("stream {stream}: {e}"))?;
                     }
                 }
                 Event::Ahead(at, below) => {
-                    return Err(format!(
-                        "stream {at:?} is ahead at {below}, but nothing was copied"
-                    ));
+                    return Err(format!("stream {at:?} is ahead at {below}, but nothing was copied"));
                 }
                 Event::Ended(_, why) if why != tallylink_core::Fault::Local => {
                     return Err(format!("end {end} ended a session: {why}"));
                 }
                 Event::IdUsedTwice(peer) => {
-                    return Err(format!(
-                        "end {end} says that two devices have the id of {peer:?}"
-                    ));
+                    return Err(format!("end {end} says that two devices have the id of {peer:?}"));
                 }
                 _ => {}
             }
@@ -183,14 +166,7 @@ impl World {
         let here = &mut self.ends[end];
         let up = here.up.as_mut()?;
         let out = up.outs.iter().position(|o| o.stream == stream)?;
-        Some(Sending {
-            up,
-            out,
-            outbox: &mut here.outboxes[stream],
-            plan,
-            shared: &self.shared,
-            now,
-        })
+        Some(Sending { up, out, outbox: &mut here.outboxes[stream], plan, shared: &self.shared, now })
     }
 
     /// Sees to it that the end is woken for its next deadline, or when its socket has room.
@@ -200,15 +176,8 @@ impl World {
         let Some(up) = &mut self.ends[end].up else {
             return;
         };
-        let next = up
-            .endpoint
-            .next_timeout()
-            .map_or(u64::MAX, Instant::as_micros);
-        let next = if full {
-            next.min(now + 1_000).max(now + 1)
-        } else {
-            next
-        };
+        let next = up.endpoint.next_timeout().map_or(u64::MAX, Instant::as_micros);
+        let next = if full { next.min(now + 1_000).max(now + 1) } else { next };
         if next != u64::MAX && next != up.wake_at {
             up.wake_at = next;
             self.after(next.saturating_sub(now), Happens::Wake(end, boot));
@@ -229,9 +198,7 @@ impl World {
             None => Ok(()),
             Some(s) => {
                 let (stored, next) = (s.stored_below(), s.next());
-                Err(format!(
-                    "end {end} waits for STORED of {stored}..{next} without a deadline"
-                ))
+                Err(format!("end {end} waits for STORED of {stored}..{next} without a deadline"))
             }
         }
     }
@@ -246,9 +213,7 @@ fn count_wake(up: &mut Up, now: Instant) -> Result<(), String> {
     up.second.1 += 1;
     let (_, wakes, packets) = up.second;
     if wakes > WAKES + 4 * packets {
-        return Err(format!(
-            "{wakes} deadlines and {packets} packets in one second"
-        ));
+        return Err(format!("{wakes} deadlines and {packets} packets in one second"));
     }
     Ok(())
 }

@@ -77,20 +77,11 @@ impl Sending<'_> {
     /// # Errors
     /// What core should not have said.
     pub(crate) fn produce(&mut self, size: u32, rng: &mut Rng) -> Result<bool, String> {
-        if self.plan.durable {
-            self.keep(size, rng)
-        } else {
-            self.push_directly(size, rng)
-        }
+        if self.plan.durable { self.keep(size, rng) } else { self.push_directly(size, rng) }
     }
 
     fn keep(&mut self, size: u32, rng: &mut Rng) -> Result<bool, String> {
-        let backlog: u64 = self
-            .outbox
-            .epochs
-            .iter()
-            .map(|e| e.written - e.stored)
-            .sum();
+        let backlog: u64 = self.outbox.epochs.iter().map(|e| e.written - e.stored).sum();
         if backlog > 300 {
             return Ok(false);
         }
@@ -98,10 +89,7 @@ impl Sending<'_> {
             Some(newest) => newest,
             None => {
                 let mut ledger = self.shared.ledger.borrow_mut();
-                let (source, epoch) = (
-                    ledger.begin(self.plan_stream()),
-                    tallylink_core::Epoch(rng.bytes()),
-                );
+                let (source, epoch) = (ledger.begin(self.plan_stream()), tallylink_core::Epoch(rng.bytes()));
                 ledger.name(source, epoch)?;
                 drop(ledger);
                 self.outbox.begin(epoch, source);
@@ -112,12 +100,7 @@ impl Sending<'_> {
         };
         let kept = &mut self.outbox.epochs[newest];
         kept.written += 1;
-        self.shared
-            .ledger
-            .borrow_mut()
-            .source_mut(kept.source)
-            .sizes
-            .push(size);
+        self.shared.ledger.borrow_mut().source_mut(kept.source).sizes.push(size);
         Ok(true)
     }
 
@@ -182,11 +165,7 @@ impl Sending<'_> {
     /// # Errors
     /// A broken promise.
     pub(crate) fn feed(&mut self) -> Result<bool, String> {
-        if self.plan.durable {
-            self.feed_from_outbox()
-        } else {
-            self.name().map(|()| false)
-        }
+        if self.plan.durable { self.feed_from_outbox() } else { self.name().map(|()| false) }
     }
 
     /// The epoch of a stream without storage becomes known with its first session.
@@ -224,10 +203,7 @@ impl Sending<'_> {
                 if kept.synced == 0 {
                     return Ok(any);
                 }
-                let source = EpochSource::Stored {
-                    epoch: kept.epoch,
-                    previous: kept.previous,
-                };
+                let source = EpochSource::Stored { epoch: kept.epoch, previous: kept.previous };
                 self.out().fed = kept.stored;
                 self.open(source, kept.stored)?;
             }
@@ -250,9 +226,7 @@ impl Sending<'_> {
     }
 
     fn fill(&mut self) -> Result<bool, String> {
-        let Out {
-            at, feeding, fed, ..
-        } = self.out().clone();
+        let Out { at, feeding, fed, .. } = self.out().clone();
         let kept = self.outbox.epochs[feeding];
         let mut number = fed.max(kept.stored);
         while number < kept.synced {
@@ -279,9 +253,7 @@ impl Sending<'_> {
             kept.stored = kept.stored.max(below);
             kept.source
         } else {
-            self.out()
-                .source
-                .ok_or("STORED of a stream that was not opened")?
+            self.out().source.ok_or("STORED of a stream that was not opened")?
         };
         self.shared.ledger.borrow_mut().told(source, below)
     }
@@ -295,11 +267,7 @@ impl Sending<'_> {
 
     fn ring_len(&self) -> u32 {
         let out = &self.up.outs[self.out];
-        if out.opened {
-            out.ring.end - out.ring.start
-        } else {
-            0
-        }
+        if out.opened { out.ring.end - out.ring.start } else { 0 }
     }
 }
 

@@ -56,9 +56,7 @@ impl Stranger {
             0 | 1 => {}
             2 => sent.from = address(),
             3 => flip(&mut sent.bytes, rng),
-            4 => sent
-                .bytes
-                .truncate(rng.below(sent.bytes.len() as u64) as usize + 1),
+            4 => sent.bytes.truncate(rng.below(sent.bytes.len() as u64) as usize + 1),
             5 => std::mem::swap(&mut sent.from, &mut sent.to),
             6 => hint(&mut sent),
             _ => {
@@ -80,10 +78,7 @@ fn hint(sent: &mut Datagram) {
         Some(id) if sent.bytes[0] == 0 => PeerId(id.try_into().unwrap_or_default()),
         _ => PeerId::default(),
     };
-    let hint = UnknownLabel {
-        label: tallylink_core::Label(label),
-        peer,
-    };
+    let hint = UnknownLabel { label: tallylink_core::Label(label), peer };
     let mut bytes = vec![0; UnknownLabel::LEN];
     if hint.write(&mut Writer::new(&mut bytes)).is_ok() {
         sent.bytes = bytes;

@@ -75,16 +75,8 @@ impl World {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let plan = Plan::draw(seed);
-        let limits = plan
-            .streams
-            .iter()
-            .map(|s| plan.ends[s.receiver].config.max_record)
-            .collect();
-        let keeps = plan
-            .streams
-            .iter()
-            .map(|s| plan.ends[s.receiver].journal.durable)
-            .collect();
+        let limits = plan.streams.iter().map(|s| plan.ends[s.receiver].config.max_record).collect();
+        let keeps = plan.streams.iter().map(|s| plan.ends[s.receiver].journal.durable).collect();
         let ledger = Ledger::new(seed, plan.streams.clone(), limits, keeps);
         let direction = |end: usize| {
             let path = &plan.paths[end];
@@ -96,15 +88,9 @@ impl World {
             now: 0,
             queue: BTreeMap::new(),
             queued: 0,
-            ends: (0..plan.ends.len())
-                .map(|e| End::new(e, plan.streams.len()))
-                .collect(),
+            ends: (0..plan.ends.len()).map(|e| End::new(e, plan.streams.len())).collect(),
             paths: (0..plan.ends.len()).map(direction).collect(),
-            shared: Shared {
-                ledger: Rc::new(RefCell::new(ledger)),
-                book: Rc::default(),
-                seed,
-            },
+            shared: Shared { ledger: Rc::new(RefCell::new(ledger)), book: Rc::default(), seed },
             stranger: Stranger::default(),
             next_fault: 0,
             produced: vec![0; plan.streams.len()],
@@ -136,11 +122,7 @@ impl World {
     /// The first broken promise.
     pub fn run(mut self) -> Result<Report, Failure> {
         let lived = self.live();
-        lived.map_err(|what| Failure {
-            seed: self.seed,
-            at_us: self.now,
-            what,
-        })?;
+        lived.map_err(|what| Failure { seed: self.seed, at_us: self.now, what })?;
         self.report.virtual_us = self.now;
         Ok(self.report)
     }
@@ -159,8 +141,7 @@ impl World {
         })?
         .ok_or("the unkind part of the world has no end")?;
         self.calm_down();
-        self.happen_until(self.now + PROGRESS_US, Self::finished)?
-            .ok_or_else(|| self.unfinished())?;
+        self.happen_until(self.now + PROGRESS_US, Self::finished)?.ok_or_else(|| self.unfinished())?;
         self.audit()?;
         self.rest()
     }
@@ -173,19 +154,13 @@ impl World {
         let polls = self.plan.ends.iter().any(|e| e.config.poll.is_some());
         if !polls && (self.report.packets, self.report.wakes) != (packets, wakes) {
             let (sent, woken) = (self.report.packets - packets, self.report.wakes - wakes);
-            return Err(format!(
-                "an idle world sent {sent} packets and woke {woken} times"
-            ));
+            return Err(format!("an idle world sent {sent} packets and woke {woken} times"));
         }
         self.audit()
     }
 
     /// Goes on until `done` or the time is over. `None`: it was over first.
-    fn happen_until(
-        &mut self,
-        until: u64,
-        done: impl Fn(&mut Self) -> bool,
-    ) -> Result<Option<()>, String> {
+    fn happen_until(&mut self, until: u64, done: impl Fn(&mut Self) -> bool) -> Result<Option<()>, String> {
         loop {
             if done(self) {
                 return Ok(Some(()));
@@ -205,9 +180,7 @@ impl World {
             self.happens(happens)?;
             self.break_things();
             if let Some((key, number)) = self.shared.book.borrow().reused {
-                return Err(format!(
-                    "key {key:016x} sealed two packets as number {number}"
-                ));
+                return Err(format!("key {key:016x} sealed two packets as number {number}"));
             }
         }
     }
@@ -258,11 +231,7 @@ impl World {
     pub(crate) fn sends(&mut self, from: usize, to: SocketAddr, bytes: &[u8]) {
         self.report.packets += 1;
         self.report.bytes += bytes.len() as u64;
-        let mut datagram = Datagram {
-            from: self.ends[from].address,
-            to,
-            bytes: bytes.to_vec(),
-        };
+        let mut datagram = Datagram { from: self.ends[from].address, to, bytes: bytes.to_vec() };
         self.stranger.read(&datagram, &mut self.rng);
         let interferes = !self.calm && self.rng.chance(self.plan.stranger);
         if interferes && let Some(sent) = self.stranger.act(&mut self.rng) {
@@ -277,20 +246,13 @@ impl World {
         let Some(other) = self.end_at(to) else {
             return;
         };
-        let (device, way) = if from == GATEWAY {
-            (other, 1)
-        } else {
-            (from, 0)
-        };
+        let (device, way) = if from == GATEWAY { (other, 1) } else { (from, 0) };
         let arrivals = self.paths[device][way].send(self.now, &datagram.bytes, &mut self.rng);
         if arrivals.is_empty() {
             self.note(|| format!("lost: {} B to {to}", bytes.len()));
         }
         for arrival in arrivals {
-            let datagram = Datagram {
-                bytes: arrival.bytes,
-                ..datagram
-            };
+            let datagram = Datagram { bytes: arrival.bytes, ..datagram };
             self.after(arrival.at - self.now, Happens::Arrival(datagram));
         }
     }

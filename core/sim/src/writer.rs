@@ -15,11 +15,7 @@ impl World {
                 && self.report.packets >= self.plan.packets
                 && self.next_fault == self.plan.faults.len();
             let many = 1 + 60 / (u64::from(plan.largest) + 1);
-            let burst = if enough {
-                0
-            } else {
-                self.rng.within(1, plan.burst) * many
-            };
+            let burst = if enough { 0 } else { self.rng.within(1, plan.burst) * many };
             for _ in 0..burst {
                 let size = match self.rng.below(4) {
                     0 => plan.largest,
@@ -74,12 +70,7 @@ impl World {
         }
     }
 
-    pub(crate) fn outbox_synced(
-        &mut self,
-        stream: usize,
-        boot: u64,
-        then: &Outbox,
-    ) -> Result<(), String> {
+    pub(crate) fn outbox_synced(&mut self, stream: usize, boot: u64, then: &Outbox) -> Result<(), String> {
         let end = self.plan.streams[stream].sender;
         if self.ends[end].boots != boot {
             return Ok(());
@@ -124,12 +115,7 @@ impl World {
         self.turn(end)
     }
 
-    pub(crate) fn journal_synced(
-        &mut self,
-        end: usize,
-        boot: u64,
-        to: usize,
-    ) -> Result<(), String> {
+    pub(crate) fn journal_synced(&mut self, end: usize, boot: u64, to: usize) -> Result<(), String> {
         let now = self.time();
         let ends = &mut self.ends[end];
         let Some(up) = ends.up.as_mut().filter(|_| ends.boots == boot) else {
@@ -143,9 +129,7 @@ impl World {
             self.note(|| format!("end {end}: a sync failed"));
             return self.turn(end);
         }
-        let news = up
-            .inbox
-            .synced(&ends.log.entries[ends.log.synced.min(to)..to]);
+        let news = up.inbox.synced(&ends.log.entries[ends.log.synced.min(to)..to]);
         if !self.sabotage.no_sync {
             ends.log.synced = to;
         }

@@ -70,10 +70,7 @@ impl Control {
         limit: usize,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), crate::wire::NoRoom>,
     ) -> bool {
-        let space = self
-            .bytes
-            .get_mut(usize::from(self.len)..limit.min(CONTROL_MAX))
-            .unwrap_or_default();
+        let space = self.bytes.get_mut(usize::from(self.len)..limit.min(CONTROL_MAX)).unwrap_or_default();
         let mut w = Writer::new(space);
         if write(&mut w).is_err() {
             return false;
@@ -99,10 +96,7 @@ impl<C: Crypto> Cx<'_, C> {
         if due || (company && link.ack.asked > 0) {
             control.acked = self.compose_ack(ix, limit, &mut control);
         }
-        if !peer.session.confirmed
-            && peer.end == Some(End::Gateway)
-            && (control.len > 0 || company || link.say.label)
-        {
+        if !peer.session.confirmed && peer.end == Some(End::Gateway) && (control.len > 0 || company || link.say.label) {
             let label = Frame::Label(peer.session.ours);
             control.said.label = control.add(limit, |w| label.write(w));
         }
@@ -110,18 +104,11 @@ impl<C: Crypto> Cx<'_, C> {
             control.said.busy = control.add(limit, |w| Frame::Busy.write(w));
         }
         if link.say.credit {
-            control.said.credit =
-                control.add(limit, |w| Frame::Credit(peer.session.granted).write(w));
+            control.said.credit = control.add(limit, |w| Frame::Credit(peer.session.granted).write(w));
         }
         if link.inbound.say_refused {
             control.said_refused = link.inbound.refused.iter().all(|(stream, reason)| {
-                control.add(limit, |w| {
-                    Frame::Refused {
-                        stream: *stream,
-                        reason: *reason,
-                    }
-                    .write(w)
-                })
+                control.add(limit, |w| Frame::Refused { stream: *stream, reason: *reason }.write(w))
             });
         }
         self.compose_streams(ix, limit, &mut control);
@@ -143,11 +130,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         let each = self.st.config.window_words();
         let start = ix.at().saturating_mul(each);
-        let words = self
-            .p
-            .windows
-            .get(start..start.saturating_add(each))
-            .unwrap_or(&[]);
+        let words = self.p.windows.get(start..start.saturating_add(each)).unwrap_or(&[]);
         let Some(largest) = link.window.next().checked_sub(1) else {
             return false;
         };
@@ -157,10 +140,7 @@ impl<C: Crypto> Cx<'_, C> {
         for changed in link.ack.changed.iter().rev() {
             let low = link.window.run_around(words, changed.low);
             let high = link.window.run_around(words, changed.high);
-            let _ = ranges.push(PacketRange {
-                low: low.low,
-                high: high.high,
-            });
+            let _ = ranges.push(PacketRange { low: low.low, high: high.high });
         }
         let mut below = newest.low;
         while !ranges.is_full() {
@@ -177,23 +157,12 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     fn compose_streams(&self, ix: LinkIx, limit: usize, control: &mut Control) {
-        let mut each = self
-            .p
-            .links
-            .get(ix.at())
-            .map(|l| l.inbound.dirty)
-            .unwrap_or_default();
+        let mut each = self.p.links.get(ix.at()).map(|l| l.inbound.dirty).unwrap_or_default();
         while let Some(s) = each.some().and_then(|i| self.p.inbound.get(i.at())) {
             let frame = if s.say_opened {
-                Frame::Opened {
-                    stream: s.wire,
-                    stored_below: s.stored_below,
-                }
+                Frame::Opened { stream: s.wire, stored_below: s.stored_below }
             } else {
-                Frame::Stored {
-                    stream: s.wire,
-                    below: s.stored_below,
-                }
+                Frame::Stored { stream: s.wire, below: s.stored_below }
             };
             if !control.add(limit, |w| frame.write(w)) {
                 return;
@@ -242,24 +211,14 @@ impl<C: Crypto> Cx<'_, C> {
         };
         let fits = !open
             || control.add(limit, |w| {
-                let open = Open {
-                    stream: s.wire,
-                    name: name.as_str(),
-                    epoch,
-                    first: s.open_first,
-                    previous: s.previous,
-                };
+                let open =
+                    Open { stream: s.wire, name: name.as_str(), epoch, first: s.open_first, previous: s.previous };
                 Frame::Open(open).write(w)
             });
         let fits = fits
             && (!skip
                 || control.add(limit, |w| {
-                    Frame::Skip {
-                        stream: s.wire,
-                        below: s.head,
-                        reason: s.skip.unwrap_or(0),
-                    }
-                    .write(w)
+                    Frame::Skip { stream: s.wire, below: s.head, reason: s.skip.unwrap_or(0) }.write(w)
                 }));
         control.elicits |= fits && (open || skip);
         fits
@@ -283,12 +242,7 @@ impl<C: Crypto> Cx<'_, C> {
         say.ping &= !(said.ping || control.elicits);
         link.inbound.say_refused &= !control.said_refused;
         for _ in 0..control.streams {
-            let Some(s) = link
-                .inbound
-                .dirty
-                .some()
-                .and_then(|i| self.p.inbound.get_mut(i.at()))
-            else {
+            let Some(s) = link.inbound.dirty.some().and_then(|i| self.p.inbound.get_mut(i.at())) else {
                 return;
             };
             (s.say_opened, s.say_stored, s.dirty) = (false, false, false);
@@ -303,9 +257,7 @@ fn merge(ranges: &mut heapless::Vec<PacketRange, RANGES>) {
     let mut merged = heapless::Vec::<PacketRange, RANGES>::new();
     for range in ranges.iter() {
         match merged.last_mut() {
-            Some(last) if range.high.saturating_add(1) >= last.low => {
-                last.low = last.low.min(range.low)
-            }
+            Some(last) if range.high.saturating_add(1) >= last.low => last.low = last.low.min(range.low),
             _ => {
                 let _ = merged.push(*range);
             }

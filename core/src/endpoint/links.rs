@@ -23,11 +23,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Err(Error::Taken);
         }
         match end {
-            End::Device => self
-                .st
-                .gateways
-                .push(at)
-                .map_err(|_| Error::TooManyStreams)?,
+            End::Device => self.st.gateways.push(at).map_err(|_| Error::TooManyStreams)?,
             End::Gateway => self.st.devices = self.st.devices.saturating_add(1),
         }
         *peer = Peer {
@@ -53,18 +49,12 @@ impl<C: Crypto> Cx<'_, C> {
             Some(End::Gateway) => self.st.devices = self.st.devices.saturating_sub(1),
         }
         let next_dirty = peer.next_dirty;
-        *peer = Peer {
-            next_dirty,
-            ..Peer::default()
-        };
+        *peer = Peer { next_dirty, ..Peer::default() };
         peer.news.listed = listed;
         while let Some(stream) = out.some().and_then(|o| self.p.outbound.get_mut(o.at())) {
             out = stream.next_of_peer;
             let (listed, next_dirty) = (stream.news.listed, stream.next_dirty);
-            *stream = OutStream {
-                next_dirty,
-                ..OutStream::default()
-            };
+            *stream = OutStream { next_dirty, ..OutStream::default() };
             stream.news.listed = listed;
         }
         if link.some().is_some() {
@@ -74,17 +64,8 @@ impl<C: Crypto> Cx<'_, C> {
 
     pub(super) fn set_keys(&mut self, at: PeerIx, provision: Provision) -> Result<(), Error> {
         provision.check().map_err(|_| Error::Empty)?;
-        let peer = self
-            .p
-            .peers
-            .get_mut(at.at())
-            .filter(|p| p.in_use())
-            .ok_or(Error::Empty)?;
-        let lost = peer
-            .keys
-            .iter()
-            .flatten()
-            .any(|(id, _)| !provision.keys.iter().flatten().any(|(k, _)| k == id));
+        let peer = self.p.peers.get_mut(at.at()).filter(|p| p.in_use()).ok_or(Error::Empty)?;
+        let lost = peer.keys.iter().flatten().any(|(id, _)| !provision.keys.iter().flatten().any(|(k, _)| k == id));
         peer.keys = provision.keys;
         if lost {
             self.end_session(at, Fault::Local);
@@ -93,12 +74,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     pub(super) fn connect(&mut self, at: PeerIx, path: Path) -> Result<(), Error> {
-        let peer = self
-            .p
-            .peers
-            .get_mut(at.at())
-            .filter(|p| p.in_use())
-            .ok_or(Error::Empty)?;
+        let peer = self.p.peers.get_mut(at.at()).filter(|p| p.in_use()).ok_or(Error::Empty)?;
         if peer.end != Some(End::Device) {
             return Err(Error::NotDevice);
         }
@@ -200,12 +176,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
-        let fresh = Link::new(
-            link.peer,
-            self.now,
-            self.st.config.initial_datagram,
-            link.rtt.memory(),
-        );
+        let fresh = Link::new(link.peer, self.now, self.st.config.initial_datagram, link.rtt.memory());
         let old = core::mem::replace(link, fresh);
         link.next = old.next;
         link.ready = old.ready;
@@ -301,12 +272,7 @@ impl<C: Crypto> Cx<'_, C> {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             link.next = LinkIx::NONE;
         }
-        match self
-            .st
-            .ready_back
-            .some()
-            .and_then(|b| self.p.links.get_mut(b.at()))
-        {
+        match self.st.ready_back.some().and_then(|b| self.p.links.get_mut(b.at())) {
             Some(back) => back.next = ix,
             None => self.st.ready_front = ix,
         }
@@ -315,12 +281,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// Takes the front link off the list.
     pub(super) fn pop_ready(&mut self) {
-        let Some(link) = self
-            .st
-            .ready_front
-            .some()
-            .and_then(|f| self.p.links.get_mut(f.at()))
-        else {
+        let Some(link) = self.st.ready_front.some().and_then(|f| self.p.links.get_mut(f.at())) else {
             return;
         };
         link.ready = false;
@@ -366,27 +327,15 @@ impl<C: Crypto> Cx<'_, C> {
 }
 
 /// Expands the keys of both directions: (to send with, to receive with).
-pub(super) fn expand<C: Crypto>(
-    crypto: &C,
-    end: Option<End>,
-    session: &Session,
-) -> (Option<C::Key>, Option<C::Key>) {
+pub(super) fn expand<C: Crypto>(crypto: &C, end: Option<End>, session: &Session) -> (Option<C::Key>, Option<C::Key>) {
     let (mut tx, mut rx) = (None, None);
     if let Some(suite) = session.suite {
         let (ours, theirs) = match end {
             Some(End::Device) => (KeyLabel::DeviceToGateway, KeyLabel::GatewayToDevice),
             _ => (KeyLabel::GatewayToDevice, KeyLabel::DeviceToGateway),
         };
-        crypto.expand(
-            suite,
-            &crypto::derive_secret(&session.key, ours, &[]),
-            &mut tx,
-        );
-        crypto.expand(
-            suite,
-            &crypto::derive_secret(&session.key, theirs, &[]),
-            &mut rx,
-        );
+        crypto.expand(suite, &crypto::derive_secret(&session.key, ours, &[]), &mut tx);
+        crypto.expand(suite, &crypto::derive_secret(&session.key, theirs, &[]), &mut rx);
     }
     (tx, rx)
 }

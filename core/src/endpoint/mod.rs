@@ -75,32 +75,18 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     ///
     /// # Errors
     /// [`ConfigError`] names the first limit that is out of range or array that does not fit.
-    pub fn new(
-        config: Config,
-        crypto: C,
-        mut storage: S,
-        boot: BootSeed,
-    ) -> Result<Self, ConfigError> {
+    pub fn new(config: Config, crypto: C, mut storage: S, boot: BootSeed) -> Result<Self, ConfigError> {
         config.check()?;
         let mut parts = storage.parts();
         parts.check(&config)?;
         let state = State::new(config, crypto.suites(), boot, &mut parts)?;
-        Ok(Self {
-            state,
-            crypto,
-            storage,
-        })
+        Ok(Self { state, crypto, storage })
     }
 
     fn cx(&mut self, now: Instant) -> Cx<'_, C> {
         // Whatever the call does, a packet planned before it is stale.
         self.state.plan = None;
-        Cx {
-            st: &mut self.state,
-            crypto: &self.crypto,
-            p: self.storage.parts(),
-            now,
-        }
+        Cx { st: &mut self.state, crypto: &self.crypto, p: self.storage.parts(), now }
     }
 
     /// The driver's arrays. `peers`, `inbound`, `outbound` and `ring` may grow between calls; indices stay what they are.
@@ -150,12 +136,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     ///
     /// # Errors
     /// As [`Endpoint::add_peer`].
-    pub fn set_keys(
-        &mut self,
-        now: Instant,
-        at: PeerIx,
-        provision: Provision,
-    ) -> Result<(), Error> {
+    pub fn set_keys(&mut self, now: Instant, at: PeerIx, provision: Provision) -> Result<(), Error> {
         self.cx(now).set_keys(at, provision)
     }
 
@@ -251,10 +232,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     ///
     /// # Errors
     /// An [`Error`] that says what is wrong; nothing has changed.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a stream has that many properties, each once"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "a stream has that many properties, each once")]
     pub fn open(
         &mut self,
         now: Instant,
@@ -295,12 +273,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
                 }
             }
         };
-        self.push_with(
-            now,
-            stream,
-            u32::try_from(record.len()).unwrap_or(u32::MAX),
-            fill,
-        )
+        self.push_with(now, stream, u32::try_from(record.len()).unwrap_or(u32::MAX), fill)
     }
 
     /// Queues one record of `len` bytes that `fill` writes, in at most two pieces, straight into the ring.
@@ -322,12 +295,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     /// # Errors
     /// [`PushError::Full`] when not even the first fits, [`PushError::NotPacked`], or [`PushError::TooLarge`] when the first
     /// never will; nothing was taken.
-    pub fn push_batch(
-        &mut self,
-        now: Instant,
-        stream: OutIx,
-        packed: &[u8],
-    ) -> Result<Pushed, PushError> {
+    pub fn push_batch(&mut self, now: Instant, stream: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
         self.cx(now).push_batch(stream, packed)
     }
 
@@ -356,12 +324,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     /// Which key id the session of a peer uses, for listings.
     #[must_use]
     pub fn newest_key(&mut self, peer: PeerIx) -> Option<KeyId> {
-        self.storage
-            .parts()
-            .peers
-            .get(peer.at())?
-            .newest_key()
-            .map(|(id, _)| *id)
+        self.storage.parts().peers.get(peer.at())?.newest_key().map(|(id, _)| *id)
     }
 
     /// Ends one peer's session.

@@ -81,10 +81,7 @@ impl BootSeed {
     /// 16 bytes from a declared entropy source. Every suite may be used.
     #[must_use]
     pub const fn entropy(bytes: [u8; 16]) -> Self {
-        Self {
-            seed: bytes,
-            suites: Suites::ALL,
-        }
+        Self { seed: bytes, suites: Suites::ALL }
     }
 
     /// A counter in flash or retained memory that was increased and saved before this call, mixed with whatever the board
@@ -93,10 +90,7 @@ impl BootSeed {
     pub fn counter(boots: u64, extra: u64) -> Self {
         let [a, b, c, d, e, f, g, h] = boots.to_be_bytes();
         let [i, j, k, l, m, n, o, p] = extra.to_be_bytes();
-        Self {
-            seed: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p],
-            suites: Suites::NONE.with(Suite::Aes128GcmSiv),
-        }
+        Self { seed: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p], suites: Suites::NONE.with(Suite::Aes128GcmSiv) }
     }
 }
 
@@ -116,19 +110,12 @@ impl State {
     ) -> Result<Self, ConfigError> {
         let suites = config.suites.intersect(backend).intersect(boot.suites);
         if suites.is_empty() {
-            return Err(ConfigError {
-                field: "suites",
-                must: "one that the backend has and the boot seed allows",
-            });
+            return Err(ConfigError { field: "suites", must: "one that the backend has and the boot seed allows" });
         }
         let links = p.links.len() as u32;
         for (i, link) in (0..links).zip(p.links.iter_mut()) {
             let next = i.saturating_add(1);
-            link.next = if next < links {
-                LinkIx(next)
-            } else {
-                LinkIx::NONE
-            };
+            link.next = if next < links { LinkIx(next) } else { LinkIx::NONE };
         }
         let held = p.held.len() as u32;
         for (i, slot) in (0..held).zip(p.held.iter_mut()) {
@@ -136,10 +123,7 @@ impl State {
             slot.next = if next < held { next } else { u32::MAX };
         }
         let mut state = Self {
-            replies: Replies {
-                left: config.replies_per_second,
-                since: Instant::from_micros(0),
-            },
+            replies: Replies { left: config.replies_per_second, since: Instant::from_micros(0) },
             config,
             suites,
             boot: Boot::default(),
@@ -180,10 +164,7 @@ impl State {
     /// Takes one of this second's answers.
     pub(super) fn may_reply(&mut self, now: Instant) -> bool {
         if now.since(self.replies.since).as_micros() >= 1_000_000 {
-            self.replies = Replies {
-                left: self.config.replies_per_second,
-                since: now,
-            };
+            self.replies = Replies { left: self.config.replies_per_second, since: now };
         }
         let left = self.replies.left.checked_sub(1);
         self.replies.left = left.unwrap_or(0);

@@ -113,8 +113,7 @@ impl<'a> Reader<'a> {
     /// [`Malformed`] as [`Reader::varint`], or when the value is above `largest`.
     #[inline]
     pub fn varint_to(&mut self, largest: u64) -> Result<u64, Malformed> {
-        self.varint()
-            .and_then(|v| if v <= largest { Ok(v) } else { Err(Malformed) })
+        self.varint().and_then(|v| if v <= largest { Ok(v) } else { Err(Malformed) })
     }
 }
 
