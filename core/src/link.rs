@@ -24,6 +24,9 @@ pub struct Link<K> {
     pub(crate) next: LinkIx,
     /// Listed among those with something to send.
     pub(crate) ready: bool,
+    /// Listed among those that may be given to another peer if they are idle then, and the next one of these.
+    pub(crate) spare: bool,
+    pub(crate) next_spare: LinkIx,
     /// Packets left in this turn.
     pub(crate) turn: u16,
     /// When `handle_timeout` must look at this link, and where it stands in the heap of timers.
@@ -188,6 +191,8 @@ impl<K> Link<K> {
             peer,
             next: LinkIx::NONE,
             ready: false,
+            spare: false,
+            next_spare: LinkIx::NONE,
             turn: 0,
             deadline: Instant::NEVER,
             heap_at: u32::MAX,

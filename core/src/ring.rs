@@ -197,9 +197,7 @@ pub(crate) fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> 
             return None;
         }
         let stored = (size as usize).saturating_add(length);
-        let Some((_, after)) = rest.split_at_checked(stored) else {
-            return None;
-        };
+        let (_, after) = rest.split_at_checked(stored)?;
         let bytes = run.bytes.saturating_add(stored as u32);
         if bytes > room {
             break;

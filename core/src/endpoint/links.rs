@@ -148,10 +148,12 @@ impl<C: Crypto> Cx<'_, C> {
         if let Some(ix) = peer.link.some() {
             return Some(ix);
         }
+        if !self.link_available() {
+            return None;
+        }
+        let peer = self.p.peers.get(at.at())?;
         let ix = self.st.free_links.some()?;
         let words = of_link(self.p.windows, ix, self.st.config.window_words());
-        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
-        table.fill(Sent::default());
         let datagram = self.st.config.initial_datagram;
         let link = self.p.links.get_mut(ix.at())?;
         self.st.free_links = link.next;
@@ -180,6 +182,7 @@ impl<C: Crypto> Cx<'_, C> {
         let old = core::mem::replace(link, fresh);
         link.next = old.next;
         link.ready = old.ready;
+        (link.spare, link.next_spare) = (old.spare, old.next_spare);
         link.turn = old.turn;
         link.deadline = old.deadline;
         link.heap_at = old.heap_at;
@@ -192,17 +195,47 @@ impl<C: Crypto> Cx<'_, C> {
         self.set_deadline(ix, Instant::NEVER);
         self.unlist(ix);
         let words = of_link(self.p.windows, ix, self.st.config.window_words());
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         if let Some(peer) = self.p.peers.get_mut(link.peer.at()) {
             peer.session.rx_next = link.window.next();
             peer.session.rx_bits = link.window.newest(words);
             peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
             peer.link = LinkIx::NONE;
         }
-        *link = Link::default();
+        if !link.flight.is_empty() {
+            of_link(self.p.sent, ix, self.st.config.in_flight as usize).fill(Sent::default());
+        }
+        let (spare, next_spare) = (link.spare, link.next_spare);
+        *link = Link { spare, next_spare, ..Link::default() };
         link.next = core::mem::replace(&mut self.st.free_links, ix);
+    }
+
+    /// True when a link is free, or an idle one could be made free.
+    pub(super) fn link_available(&mut self) -> bool {
+        while self.st.free_links == LinkIx::NONE {
+            let Some(ix) = self.st.spare_front.some() else { return false };
+            let Some(link) = self.p.links.get_mut(ix.at()) else { return false };
+            link.spare = false;
+            self.st.spare_front = core::mem::take(&mut link.next_spare);
+            if self.st.spare_front == LinkIx::NONE {
+                self.st.spare_back = LinkIx::NONE;
+            }
+            if self.is_idle(ix) {
+                self.free_link(ix);
+            }
+        }
+        true
+    }
+
+    /// Lists an idle link. It stays its peer's until another peer needs one: waking up costs it nothing then.
+    fn list_spare(&mut self, ix: LinkIx) {
+        let Some(link) = self.p.links.get_mut(ix.at()).filter(|l| !l.spare) else { return };
+        (link.spare, link.next_spare) = (true, LinkIx::NONE);
+        match self.st.spare_back.some().and_then(|b| self.p.links.get_mut(b.at())) {
+            Some(back) => back.next_spare = ix,
+            None => self.st.spare_front = ix,
+        }
+        self.st.spare_back = ix;
     }
 
     /// True when nothing of this link has to be kept apart from the compact session.
@@ -224,7 +257,7 @@ impl<C: Crypto> Cx<'_, C> {
             && i.held == 0
             && i.dirty == InIx::NONE
             && !i.was_busy;
-        if !quiet || !(peer.session.confirmed || !peer.session.lives()) {
+        if !quiet || (!peer.session.confirmed && peer.session.lives()) {
             return false;
         }
         let mut inbound = peer.first_in;
@@ -244,10 +277,11 @@ impl<C: Crypto> Cx<'_, C> {
         self.st.config.poll.is_none() || peer.end == Some(End::Gateway)
     }
 
-    /// A link has nothing to send now: it is given back, or its timer is set.
+    /// A link has nothing to send now: its timer is set, or it is spare.
     pub(super) fn settle(&mut self, ix: LinkIx) {
         if self.is_idle(ix) {
-            self.free_link(ix);
+            self.list_spare(ix);
+            self.set_deadline(ix, Instant::NEVER);
         } else {
             self.set_query_timer(ix);
             let at = self.deadline(ix);

@@ -3,6 +3,7 @@
 //! ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`], [`links`]).
 
 mod acknowledge;
+mod chunk;
 mod confirm;
 mod control;
 mod events;
@@ -38,6 +39,7 @@ use crate::storage::{Parts, Storage};
 use crate::stream::EpochSource;
 use crate::time::Instant;
 use crate::wire::Previous;
+use control::Control;
 use core::ops::Range;
 use state::State;
 
@@ -47,6 +49,7 @@ use state::State;
 #[derive(Debug)]
 pub struct Endpoint<C: Crypto, S: Storage<C::Key>> {
     state: State,
+    control: Control,
     crypto: C,
     storage: S,
 }
@@ -54,6 +57,8 @@ pub struct Endpoint<C: Crypto, S: Storage<C::Key>> {
 /// What one call works on: the endpoint's own state, the driver's arrays, and the time.
 struct Cx<'a, C: Crypto> {
     st: &'a mut State,
+    /// Frames composed for the planned packet.
+    control: &'a mut Control,
     crypto: &'a C,
     p: Parts<'a, C::Key>,
     now: Instant,
@@ -80,13 +85,13 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         let mut parts = storage.parts();
         parts.check(&config)?;
         let state = State::new(config, crypto.suites(), boot, &mut parts)?;
-        Ok(Self { state, crypto, storage })
+        Ok(Self { state, control: Control::new(), crypto, storage })
     }
 
     fn cx(&mut self, now: Instant) -> Cx<'_, C> {
         // Whatever the call does, a packet planned before it is stale.
         self.state.plan = None;
-        Cx { st: &mut self.state, crypto: &self.crypto, p: self.storage.parts(), now }
+        Cx { st: &mut self.state, control: &mut self.control, crypto: &self.crypto, p: self.storage.parts(), now }
     }
 
     /// The driver's arrays. `peers`, `inbound`, `outbound` and `ring` may grow between calls; indices stay what they are.

@@ -69,6 +69,11 @@ impl<C: Crypto> Cx<'_, C> {
         named: Option<PeerIx>,
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
+        // DATA is nearly all there is.
+        if let [0x40..=0x7f, ..] = datagram {
+            let header = DataHeader::parse(datagram).map_err(|_| Discard::Malformed)?;
+            return self.on_data(path, header, datagram, to);
+        }
         match Packet::parse(datagram).map_err(|_| Discard::Malformed)? {
             Packet::Data(header) => self.on_data(path, header, datagram, to),
             Packet::LongData(_) => self.on_long_data(path, datagram, named, to),

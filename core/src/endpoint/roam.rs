@@ -10,6 +10,8 @@ use crate::time::Instant;
 
 /// The datagram size that every path is taken to carry.
 pub(super) const BASE_DATAGRAM: u16 = 1200;
+/// With less than this left, nothing is sent to an address that has not answered.
+pub(super) const LEAST_BUDGET: u64 = 64;
 /// An address that has not answered gets at most this many times the bytes that came from it.
 const AMPLIFICATION: u64 = 3;
 

@@ -1,6 +1,7 @@
 //! A planned packet is written, sealed, and entered in the books.
 
-use super::plan::{Plan, PlannedChunk, Sealed, What};
+use super::chunk::PlannedChunk;
+use super::plan::{Plan, Sealed, What};
 use super::{Cx, SendFault};
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::discard::Fault;
@@ -49,7 +50,7 @@ impl<C: Crypto> Cx<'_, C> {
             }
         }
         debug_assert_eq!(w.written(), sealed.header_len);
-        w.bytes(sealed.control.as_slice())?;
+        w.bytes(self.control.as_slice())?;
         if let Some(chunk) = sealed.chunk.filter(|c| c.cut.len > 0) {
             let s = self.p.outbound.get(chunk.stream.at()).ok_or(NoRoom)?;
             chunk.frame(s.wire).write_head(&mut w, chunk.cut.len as usize)?;
@@ -76,8 +77,9 @@ impl<C: Crypto> Cx<'_, C> {
         let renew = peer.end == Some(End::Device)
             && peer.session.suite.is_some_and(|s| peer.session.tx_next >= s.soft_packet_limit());
         self.st.totals.packets_sent = self.st.totals.packets_sent.saturating_add(1);
-        self.said(ix, &sealed.control);
-        if sealed.chunk.is_some() || sealed.control.elicits {
+        let said = self.control.said;
+        self.said(ix, said);
+        if sealed.chunk.is_some() || said.elicits {
             self.enter_flight(ix, sealed, size);
         }
         if renew {

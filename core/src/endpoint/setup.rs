@@ -31,8 +31,9 @@ impl<C: Crypto> Cx<'_, C> {
         let (body, tag) = datagram.split_last_chunk::<TAG_LEN>().ok_or(Discard::Malformed)?;
         tag_of_hello(key, &hello, body).verify(&Tag::from_bytes(*tag)).map_err(|_| Discard::Forged)?;
         let used_twice = hello.boot == peer.boots[1] && hello.boot != peer.boots[0] && peer.last_live > 0;
-        let no_link = peer.link.some().is_none() && self.st.free_links.some().is_none();
+        let has_link = peer.link.some().is_some();
         let answer_key = answer_key(key, &hello);
+        let no_link = !has_link && !self.link_available();
         if !self.st.may_reply(self.now) {
             return Err(Discard::ReplyLimit);
         }
@@ -121,7 +122,8 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let session = self.rebuild(at, &long)?;
         let boot = long.hello.boot;
-        if peer.link.some().is_none() && self.st.free_links.some().is_none() {
+        let has_link = self.p.peers.get(at.at()).is_some_and(|p| p.link.some().is_some());
+        if !has_link && !self.link_available() {
             return Err(Discard::NoLink);
         }
         let (tx, rx) = expand(self.crypto, Some(End::Gateway), &session);
@@ -225,24 +227,17 @@ fn reject(hello: &Hello<'_>, reason: RejectReason, retry_after_s: u16) -> Reject
     }
 }
 
-/// What both tag keys depend on.
-fn tag_context<'a>(hello: &'a Hello<'_>) -> [[u8; 2]; 1] {
-    [[VERSION, hello.key.0]]
-}
-
 /// The tag of a HELLO whose bytes before the tag are `body` (wire-format §4.5).
 pub(super) fn tag_of_hello(psk: &Psk, hello: &Hello<'_>, body: &[u8]) -> Tag {
     let mut key = zeroize::Zeroizing::new([0; 16]);
-    let [context] = tag_context(hello);
-    crypto::derive(psk, KeyLabel::HelloTag, &[&context, &hello.peer.0], key.as_mut());
+    crypto::derive(psk, KeyLabel::HelloTag, &[&[VERSION, hello.key.0], &hello.peer.0], key.as_mut());
     crypto::mac(&key, &[body])
 }
 
 /// The key of the tags that answer a HELLO (wire-format §4.5).
 pub(super) fn answer_key(psk: &Psk, hello: &Hello<'_>) -> zeroize::Zeroizing<[u8; 16]> {
     let mut key = zeroize::Zeroizing::new([0; 16]);
-    let [context] = tag_context(hello);
-    crypto::derive(psk, KeyLabel::WelcomeTag, &[&context, &hello.peer.0], key.as_mut());
+    crypto::derive(psk, KeyLabel::WelcomeTag, &[&[VERSION, hello.key.0], &hello.peer.0], key.as_mut());
     key
 }
 

@@ -22,6 +22,9 @@ pub(super) struct State {
     /// Gateway end: the counter of the next WELCOME.
     pub(super) counter: u64,
     pub(super) free_links: LinkIx,
+    /// Links that were idle when they were listed: given to other peers when no free one is left.
+    pub(super) spare_front: LinkIx,
+    pub(super) spare_back: LinkIx,
     pub(super) ready_front: LinkIx,
     pub(super) ready_back: LinkIx,
     pub(super) timers: u32,
@@ -131,6 +134,8 @@ impl State {
             drawn: 0,
             counter: 0,
             free_links: LinkIx(0),
+            spare_front: LinkIx::NONE,
+            spare_back: LinkIx::NONE,
             ready_front: LinkIx::NONE,
             ready_back: LinkIx::NONE,
             timers: 0,

@@ -66,6 +66,15 @@ impl<C: Crypto> Cx<'_, C> {
             link.say.ping = true;
         }
         self.numbers_used_up(at);
+        debug_assert!(self.flight_adds_up(ix), "in flight is the sum of what is out");
+    }
+
+    /// F35: bytes in flight are the sum of the packets that are out.
+    fn flight_adds_up(&self, ix: LinkIx) -> bool {
+        let each = self.st.config.in_flight as usize;
+        let start = ix.at().saturating_mul(each);
+        let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
+        self.p.links.get(ix.at()).is_none_or(|l| l.flight.adds_up(table))
     }
 
     /// A probe timeout: the oldest packet counts as lost, without a congestion cut, and leaves again.
@@ -184,6 +193,10 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get(ix.at()) else {
             return Instant::NEVER;
         };
+        if link.path.budget < super::roam::LEAST_BUDGET {
+            // Nothing may leave until the other end is heard, or the path falls back.
+            return link.path.fallback_at;
+        }
         let ack = if link.ack.asked > 0 { link.ack.due } else { Instant::NEVER };
         let deadline = ack
             .min(link.recovery.loss_at)

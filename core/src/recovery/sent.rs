@@ -304,15 +304,14 @@ impl Flight {
         }
     }
 
-    /// The sum of the sizes in the flight list, counted anew: what [`Flight::bytes`] must be.
-    #[cfg(debug_assertions)]
-    pub(crate) fn recount(&self, table: &[Sent]) -> u64 {
+    /// True when [`Flight::bytes`] is the sum of the sizes in the flight list: for assertions.
+    pub(crate) fn adds_up(&self, table: &[Sent]) -> bool {
         let mut sum = 0u64;
         let mut at = self.out.front;
         while let Some(sent) = at.some().and_then(|s| table.get(s.0 as usize)) {
             sum = sum.saturating_add(u64::from(sent.size));
             at = sent.in_list.next;
         }
-        sum
+        sum == self.bytes
     }
 }

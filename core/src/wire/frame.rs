@@ -329,11 +329,13 @@ impl<'a> Chunk<'a> {
     #[must_use]
     #[inline]
     pub const fn head_len(&self, length: usize) -> usize {
-        let mut n = 1 + varint::len(self.stream as u64) + varint::len(self.number) + varint::len(self.offset as u64);
-        if self.offset > 0 {
-            n += varint::len(self.rest as u64);
-        }
-        n + varint::len(length as u64)
+        let rest = if self.offset > 0 { varint::len(self.rest as u64) } else { 0 };
+        1usize
+            .saturating_add(varint::len(self.stream as u64))
+            .saturating_add(varint::len(self.number))
+            .saturating_add(varint::len(self.offset as u64))
+            .saturating_add(rest)
+            .saturating_add(varint::len(length as u64))
     }
 
     /// Writes everything before the bytes, `length` of which follow.

@@ -84,8 +84,12 @@ impl DataHeader {
         Self::len_with(self.number_len)
     }
 
+    /// Reads the header of a datagram whose first two bits say that it is DATA.
+    ///
+    /// # Errors
+    /// [`Malformed`] when the header or what follows it is too short or has another form.
     #[inline]
-    fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
+    pub fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new(datagram);
         let number_len = match r.u8()? {
             0x50 => 2,

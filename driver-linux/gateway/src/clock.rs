@@ -4,13 +4,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Whole seconds since 1970; 0 on a machine whose clock stands before that. Shown to people, never relied on.
 pub(crate) fn unix_seconds() -> u64 {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a key's creation time is shown in `peer list`"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "a key's creation time is shown in `peer list`")]
     let now = SystemTime::now();
-    now.duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+    now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// A time of [`unix_seconds`] as RFC 3339 text; the latest that format has for anything beyond it.

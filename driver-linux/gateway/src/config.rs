@@ -1,6 +1,6 @@
 //! The configuration: one TOML file of a few keys, all of them optional.
 //!
-//! [`Config::default`] works without a file. [`keys`] is the one home of the keys: name, meaning, default and bounds
+//! [`Config::default`] works without a file. [`KEYS`] is the one home of the keys: name, meaning, default and bounds
 //! stand there once, and reading, `tallylink config` and the help are driven by that table.
 
 mod keys;

@@ -60,9 +60,7 @@ pub enum Error {
     #[error("the output could not be written: {0}; check where it goes and run the command again")]
     Output(#[source] io::Error),
     /// Keys that were made and stored, but did not reach the person who asked for them.
-    #[error(
-        "{keys}, but could not be written out: {error}; run `tallylink peer rotate` to make and print a new key"
-    )]
+    #[error("{keys}, but could not be written out: {error}; run `tallylink peer rotate` to make and print a new key")]
     KeysNotShown {
         /// Whose keys were made.
         keys: String,
