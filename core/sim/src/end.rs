@@ -83,7 +83,7 @@ impl End {
     pub(crate) fn start(&mut self, now: Instant, plan: &Plan, shared: &Shared, rng: &mut Rng) -> Result<(), String> {
         let me = &plan.ends[self.at];
         self.boots += 1;
-        self.log.recover();
+        self.log.recover(&mut shared.ledger.borrow_mut());
         self.outboxes.iter_mut().for_each(Outbox::recover);
         let peers: Vec<usize> = match self.at {
             GATEWAY => (1..plan.ends.len()).collect(),

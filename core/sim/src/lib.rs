@@ -20,6 +20,7 @@
 mod arrays;
 mod audit;
 mod checks;
+mod describe;
 mod end;
 mod faults;
 mod inbox;

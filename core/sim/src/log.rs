@@ -57,8 +57,13 @@ impl Log {
     }
 
     /// Start-up: what is there is synced before anything is told.
-    pub(crate) fn recover(&mut self) {
+    pub(crate) fn recover(&mut self, ledger: &mut Ledger) {
         self.synced = self.entries.len();
+        for entry in &self.entries {
+            if let Some(source) = ledger.named(entry.stream, entry.epoch) {
+                ledger.durable(source, entry.to.number);
+            }
+        }
     }
 
     /// The heads that the journal's index would have, all of the log being proven: the newest of each stream.

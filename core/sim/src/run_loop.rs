@@ -1,5 +1,6 @@
 //! The run loop of each end: after any call, everything that core has to say is heard.
 
+use crate::describe::describe;
 use crate::end::Up;
 use crate::plan::GATEWAY;
 use crate::sending::{Sending, out_of};
@@ -26,11 +27,9 @@ impl World {
         };
         let mut bytes = datagram.bytes;
         let path = Path::to(datagram.from);
+        let what = if self.trace { describe(&bytes, !self.plan.real_crypto) } else { String::new() };
         let handled = up.endpoint.handle_datagram(now, &path, &mut bytes, &mut up.inbox);
-        self.note(|| {
-            let (len, from) = (bytes.len(), datagram.from);
-            format!("end {end} <- {len} B from {from}: {handled:?}")
-        });
+        self.note(|| format!("end {end} <- {} {what} => {handled:?}", datagram.from));
         if let Ok(Handled::Reply(len)) = handled {
             let Some(reply) = bytes.get(..len) else {
                 return Err(format!("a reply of {len} B answers {} B", bytes.len()));
@@ -102,7 +101,10 @@ impl World {
             let to = envelope.path.remote;
             let device = if end == GATEWAY { self.end_at(to) } else { Some(end) };
             let mtu = device.map_or(usize::MAX, |d| self.paths[d][0].mtu());
-            self.note(|| format!("end {end} -> {} B to {to} ({:02x}…)", bytes.len(), bytes[0]));
+            self.note(|| {
+                let what = describe(&bytes, !self.plan.real_crypto);
+                format!("end {end} -> {to} {} B: {what}", bytes.len())
+            });
             if bytes.len() > mtu {
                 if let Some(up) = &mut self.ends[end].up {
                     up.endpoint.transmit_failed(now, envelope.peer, SendFault::TooBig);
@@ -139,9 +141,6 @@ impl World {
                 }
                 Event::Ended(_, why) if why != tallylink_core::Fault::Local => {
                     return Err(format!("end {end} ended a session: {why}"));
-                }
-                Event::IdUsedTwice(peer) => {
-                    return Err(format!("end {end} says that two devices have the id of {peer:?}"));
                 }
                 _ => {}
             }
