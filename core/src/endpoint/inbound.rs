@@ -41,16 +41,18 @@ pub(super) fn walk(chunk: &Chunk<'_>, max_record: u32) -> Result<Walked, Fault> 
     let first_start = at;
     while at < len {
         let tail = bytes.get(at as usize..).unwrap_or(&[]);
-        let stored = match tail {
-            [size, ..] if *size < 0x40 => u32::from(*size).saturating_add(1),
-            _ => {
-                let (size, length) = varint::decode(tail).map_err(|_| Fault::BadFrame)?;
-                if size > u64::from(max_record) {
-                    return Err(Fault::RecordTooLarge);
-                }
-                (size as u32).saturating_add(length as u32)
-            }
-        };
+        let (passed, small) = crate::ring::pass_small(tail, len.saturating_sub(at));
+        if max_record >= 64 && small > 0 {
+            at = at.saturating_add(passed);
+            number = number.saturating_add(u64::from(small));
+            starts = starts.saturating_add(small);
+            continue;
+        }
+        let (size, length) = varint::decode(tail).map_err(|_| Fault::BadFrame)?;
+        if size > u64::from(max_record) {
+            return Err(Fault::RecordTooLarge);
+        }
+        let stored = (size as u32).saturating_add(length as u32);
         starts = starts.saturating_add(1);
         let left = len.saturating_sub(at);
         if stored > left {
