@@ -167,9 +167,8 @@ impl<C: Crypto> Cx<'_, C> {
         tx: Option<C::Key>,
         rx: Option<C::Key>,
     ) -> Option<crate::ids::LinkIx> {
-        if self.p.peers.get(at.at())?.has_session() {
-            self.forget_session(at);
-        }
+        // Streams may wait in a list of a link that never had a session: they are listed anew below.
+        self.forget_session(at);
         let ix = self.acquire(at)?;
         self.reset_link(ix);
         let random = self.st.draw_u32();
