@@ -187,7 +187,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Chunks of a stream that was refused are skipped; of one that is not known at all, left unacknowledged.
-    fn chunk_of_no_stream(&mut self, ix: LinkIx, wire: u32) -> Result<(), Stop> {
+    pub(super) fn chunk_of_no_stream(&mut self, ix: LinkIx, wire: u32) -> Result<(), Stop> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return Err(Stop::Fault(Fault::Internal));
         };
@@ -252,10 +252,6 @@ impl<C: Crypto> Cx<'_, C> {
             self.say_of(ix, known);
             return Ok(());
         }
-        if self.count_inbound(at) >= self.st.config.streams {
-            self.refuse(ix, open.stream, Refusal::TooMany);
-            return Ok(());
-        }
         match to.open(at, open) {
             Ok(accept) => self.accept(ix, at, open, accept, to),
             Err(refusal) => {
@@ -275,7 +271,7 @@ impl<C: Crypto> Cx<'_, C> {
         count
     }
 
-    fn refuse(&mut self, ix: LinkIx, wire: u32, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, ix: LinkIx, wire: u32, refusal: Refusal) {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
@@ -300,6 +296,11 @@ impl<C: Crypto> Cx<'_, C> {
         let newer = self.p.inbound.get(stream.at());
         if newer.is_some_and(|s| s.peer == at && s.wire > open.stream) {
             // A late packet: the name has a newer id already.
+            return Ok(());
+        }
+        let replaces = newer.is_some_and(|s| s.peer == at);
+        if !replaces && self.count_inbound(at) >= self.st.config.streams {
+            self.refuse(ix, open.stream, Refusal::TooMany);
             return Ok(());
         }
         let mut next = accept.next.max(accept.stored_below);
