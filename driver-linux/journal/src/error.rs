@@ -25,9 +25,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Written by a later version of this program.
-    #[error(
-        "{file} has format version {version}, which this program does not know: use a newer one"
-    )]
+    #[error("{file} has format version {version}, which this program does not know: use a newer one")]
     Version {
         /// The file.
         file: String,
@@ -69,7 +67,7 @@ pub enum Error {
     /// The stream's index would leave its range.
     #[error("the stream has used up its indexes: give it another name")]
     IndexesExhausted,
-    /// The segment size in the options cannot hold an entry.
+    /// The segment size in the options is below the least.
     #[error("segment_bytes is {0}, the least is {least}", least = crate::Options::MIN_SEGMENT)]
     SegmentTooSmall(u64),
 }
@@ -90,10 +88,6 @@ pub(crate) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, file: impl FnOnce() -> String, action: &'static str) -> Result<T, Error> {
-        self.map_err(|source| Error::Io {
-            file: file(),
-            action,
-            source,
-        })
+        self.map_err(|source| Error::Io { file: file(), action, source })
     }
 }

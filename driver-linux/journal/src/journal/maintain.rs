@@ -1,5 +1,7 @@
 //! Checkpoints and the deletion of old segments.
 
+use std::collections::VecDeque;
+
 use super::Journal;
 use crate::checkpoint::{self, Summary};
 use crate::error::{At, Error};
@@ -16,11 +18,11 @@ pub(super) struct Checkpoints {
     /// The file to write next; the other is synced, or is the older one and was synced before.
     slot: usize,
     /// Segments below this are given up.
-    oldest: u64,
+    pub(super) oldest: u64,
     /// What each file, synced by this process, says of that; 0 until it is.
     file_oldest: [u64; 2],
     /// Segments given up and not yet deleted.
-    leaving: Vec<u64>,
+    leaving: VecDeque<u64>,
     /// Bytes of segments behind the last checkpoint.
     pub(super) uncovered: u64,
     /// Length of the last checkpoint.
@@ -43,7 +45,7 @@ impl Checkpoints {
             slot: recovered.slot,
             oldest: recovered.oldest,
             file_oldest: [0; 2],
-            leaving: recovered.leaving.clone(),
+            leaving: recovered.leaving.iter().copied().collect(),
             uncovered: recovered.uncovered,
             len: 0,
         }
@@ -63,31 +65,18 @@ impl<S: Store> Journal<S> {
             return Ok(done);
         }
         self.give_up(now_us);
-        let due = self
-            .options
-            .segment_bytes
-            .max(UNCOVERED_PER_BYTE * self.checkpoints.len);
+        let due = self.options.segment_bytes.max(UNCOVERED_PER_BYTE * self.checkpoints.len);
         let mut wanted = u32::from(self.checkpoints.uncovered >= due);
         if !self.checkpoints.leaving.is_empty() {
             // A segment goes only when both files do without it.
-            wanted = self
-                .checkpoints
-                .file_oldest
-                .iter()
-                .filter(|&&o| o < self.checkpoints.oldest)
-                .count() as u32;
+            wanted = self.checkpoints.file_oldest.iter().filter(|&&o| o < self.checkpoints.oldest).count() as u32;
         }
         for _ in 0..wanted {
             self.checkpoint()?;
             done.checkpoint = true;
         }
         let [a, b] = self.checkpoints.file_oldest;
-        while let Some(&segment) = self
-            .checkpoints
-            .leaving
-            .last()
-            .filter(|&&segment| segment < a.min(b))
-        {
+        while let Some(&segment) = self.checkpoints.leaving.front().filter(|&&segment| segment < a.min(b)) {
             let name = segment::name(segment);
             match self.store.remove(&name) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -95,7 +84,7 @@ impl<S: Store> Journal<S> {
                 }
                 _ => done.deleted += 1,
             }
-            self.checkpoints.leaving.pop();
+            self.checkpoints.leaving.pop_front();
         }
         self.stats.deleted_segments += u64::from(done.deleted);
         Ok(done)
@@ -106,22 +95,13 @@ impl<S: Store> Journal<S> {
         let retention = self.options.retention;
         while let Some(first) = self.sealed.front() {
             // Everything in a segment is older than the first entry of the next.
-            let next_us = self
-                .sealed
-                .get(1)
-                .map(|s| s.created_us)
-                .or(self.active.as_ref().map(|a| a.created_us));
-            let too_old = retention
-                .max_age_us
-                .zip(next_us)
-                .is_some_and(|(age, at)| at.saturating_add(age) < now_us);
-            let too_much = retention
-                .max_bytes
-                .is_some_and(|most| self.segment_bytes() > most);
+            let next_us = self.sealed.get(1).map(|s| s.created_us).or(self.active.as_ref().map(|a| a.created_us));
+            let too_old = retention.max_age_us.zip(next_us).is_some_and(|(age, at)| at.saturating_add(age) < now_us);
+            let too_much = retention.max_bytes.is_some_and(|most| self.segment_bytes() > most);
             if !too_old && !too_much {
                 break;
             }
-            self.checkpoints.leaving.push(first.segment);
+            self.checkpoints.leaving.push_back(first.segment);
             self.checkpoints.oldest = first.segment + 1;
             self.sealed.pop_front();
         }

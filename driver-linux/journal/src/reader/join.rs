@@ -8,8 +8,9 @@ use crate::chain;
 use crate::chunk::Position;
 use crate::entry::ChunkHead;
 use crate::error::{At, Error};
+use crate::position::Published;
 use crate::recover::Damage;
-use crate::segment::{self, Before, Found};
+use crate::segment::{self, Found};
 use crate::store::Store;
 use crate::streams::{Fit, fit};
 use crate::varint;
@@ -42,13 +43,7 @@ impl Walk {
     /// `None` if the chunk's stream is not defined.
     pub(super) fn new(tracks: &Tracks, chunk: ChunkHead, place: Damage) -> Option<Self> {
         tracks.get(chunk.stream)?;
-        Some(Self {
-            chunk,
-            at: 0,
-            number: chunk.from.number,
-            stage: Stage::Begin,
-            place,
-        })
+        Some(Self { chunk, at: 0, number: chunk.from.number, stage: Stage::Begin, place })
     }
 
     /// The next thing to tell; `None` when the chunk is used up.
@@ -118,14 +113,12 @@ impl Walk {
             return self.lost(number, self.number);
         }
         match varint::read(&track.partial) {
-            Some((size, from)) if size == (track.partial.len() - from) as u64 => {
-                Some(Stop::Record {
-                    stream: self.chunk.stream,
-                    number,
-                    arrival_us: self.chunk.arrival_us,
-                    part: Part::Joined { from },
-                })
-            }
+            Some((size, from)) if size == (track.partial.len() - from) as u64 => Some(Stop::Record {
+                stream: self.chunk.stream,
+                number,
+                arrival_us: self.chunk.arrival_us,
+                part: Part::Joined { from },
+            }),
             _ => self.malformed(),
         }
     }
@@ -170,13 +163,7 @@ impl Walk {
 
     fn lost(&self, next: u64, below: u64) -> Option<Stop> {
         let stream = self.chunk.stream;
-        (below > next).then_some(Stop::Gap {
-            stream,
-            next,
-            below,
-            reason: None,
-            arrival_us: 0,
-        })
+        (below > next).then_some(Stop::Gap { stream, next, below, reason: None, arrival_us: 0 })
     }
 
     /// The checksum is right and the contents are not: the writer was given what was no chunk.
@@ -189,13 +176,13 @@ impl Walk {
 /// The segments from `from` to the synced place, each with how much of it counts.
 pub(super) fn synced_segments<S: Store>(
     store: &S,
-    journal: u64,
-    synced: Before,
+    published: &Published,
     from: u64,
     since_us: u64,
 ) -> Result<Vec<(u64, u64)>, Error> {
     /// Segments may be deleted between the listing and the look into them.
     const TRIES: u32 = 5;
+    let Published { journal, synced, oldest } = *published;
     if synced.segment == 0 {
         return Ok(Vec::new());
     }
@@ -203,7 +190,7 @@ pub(super) fn synced_segments<S: Store>(
     for _ in 1..TRIES {
         let mut ids = segment::list(store).at(directory, "list the directory")?;
         ids.retain(|&id| id <= synced.segment);
-        let links = match chain::walk(store, &ids, synced.segment, from) {
+        let links = match chain::walk(store, &ids, synced.segment, from.max(oldest)) {
             Ok(chain) => chain.links,
             Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
             Err(e) => return Err(e).at(directory, "follow the segments"),
@@ -213,18 +200,13 @@ pub(super) fn synced_segments<S: Store>(
             let file = || store.describe(&segment::name(link.segment));
             match link.found {
                 Found::Version(version) => {
-                    return Err(Error::Version {
-                        file: file(),
-                        version,
-                    });
+                    return Err(Error::Version { file: file(), version });
                 }
                 Found::Header(header) if header.journal != journal => {
                     return Err(Error::Foreign { file: file() });
                 }
                 // Everything in the segments before is older than this one's first entry.
-                Found::Header(header) if header.created_us <= since_us && from == 0 => {
-                    found.clear()
-                }
+                Found::Header(header) if header.created_us <= since_us && from == 0 => found.clear(),
                 Found::Header(_) | Found::Damaged => {}
             }
             found.push((link.segment, link.counted.unwrap_or(synced.counted)));

@@ -29,10 +29,11 @@ impl Dir {
         let path = path.into();
         if !path.is_dir() {
             fs::create_dir_all(&path)?;
-            // The journal's own directory must outlive a power cut as surely as its files do.
-            let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
         }
+        // The journal's own directory must outlive a power cut as surely as its files do; who made it may have died
+        // before seeing to that.
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
         Ok(Self { path })
     }
 
@@ -42,11 +43,7 @@ impl Dir {
     /// `NotFound` or `NotADirectory`.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
-        if fs::metadata(&path)?.is_dir() {
-            Ok(Self { path })
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
-        }
+        if fs::metadata(&path)?.is_dir() { Ok(Self { path }) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
     /// Where it is.
@@ -61,12 +58,8 @@ impl Store for Dir {
     type Lock = File;
 
     fn lock(&self) -> io::Result<Option<File>> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(FILE_MODE)
-            .open(self.path.join(LOCK))?;
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).mode(FILE_MODE).open(self.path.join(LOCK))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(file)),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
@@ -83,20 +76,11 @@ impl Store for Dir {
     }
 
     fn create(&self, name: &str) -> io::Result<File> {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(FILE_MODE)
-            .open(self.path.join(name))
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(FILE_MODE).open(self.path.join(name))
     }
 
     fn open(&self, name: &str, writable: bool) -> io::Result<File> {
-        OpenOptions::new()
-            .read(true)
-            .write(writable)
-            .open(self.path.join(name))
+        OpenOptions::new().read(true).write(writable).open(self.path.join(name))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
