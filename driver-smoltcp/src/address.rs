@@ -13,10 +13,7 @@ pub(crate) fn path_to(remote: IpEndpoint) -> Path {
 
 /// The path that a datagram came over.
 pub(crate) fn path_of(meta: &UdpMetadata) -> Path {
-    Path {
-        local: meta.local_address.map(Into::into),
-        remote: SocketAddr::from(meta.endpoint),
-    }
+    Path { local: meta.local_address.map(Into::into), remote: SocketAddr::from(meta.endpoint) }
 }
 
 /// How a datagram goes over a path; `None` when this build has no such protocol.
@@ -36,9 +33,5 @@ pub(crate) fn meta_for(path: &Path) -> Option<UdpMetadata> {
         Some(core::net::IpAddr::V6(v6)) => Some(v6.into()),
         _ => None,
     };
-    Some(UdpMetadata {
-        endpoint,
-        local_address,
-        meta: PacketMeta::default(),
-    })
+    Some(UdpMetadata { endpoint, local_address, meta: PacketMeta::default() })
 }

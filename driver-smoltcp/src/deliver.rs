@@ -1,7 +1,7 @@
 //! The receiver of a device that only sends.
 
 use tallylink_core::wire::Open;
-use tallylink_core::{Accept, Batch, Deliver, Full, InIx, PeerIx, Refusal};
+use tallylink_core::{Accept, Batch, Deliver, Epoch, Full, InIx, PeerIx, Refusal};
 
 /// Takes no streams: the gateway is told so if it opens one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +16,7 @@ impl Deliver for NoStreams {
         Err(Full)
     }
 
-    fn gap(&mut self, _: InIx, _: u64, _: u64, _: u8) -> Result<(), Full> {
+    fn gap(&mut self, _: InIx, _: Epoch, _: u64, _: u64, _: u8) -> Result<(), Full> {
         Err(Full)
     }
 }

@@ -9,8 +9,8 @@ use smoltcp::time::Instant;
 use smoltcp::wire::IpEndpoint;
 use tallylink_core::crypto::{Crypto, Psk};
 use tallylink_core::{
-    Config, ConfigError, Deliver, End, Endpoint, EpochSource, Error, Event, KeyId, Name, OutIx,
-    OutStream, PeerId, PeerIx, Provision, PushError, Storage,
+    Config, ConfigError, Deliver, End, Endpoint, EpochSource, Error, Event, KeyId, Name, OutIx, OutStream, PeerId,
+    PeerIx, Provision, PushError, Storage,
 };
 
 /// The only peer of a device end.
@@ -19,12 +19,7 @@ const GATEWAY: PeerIx = PeerIx(0);
 /// This device's id and key, as `tallylink peer add NAME --format rust` prints them.
 #[must_use]
 pub fn identity(peer_id: [u8; 8], key_id: u8, key: [u8; 16]) -> Provision {
-    Provision::new(
-        PeerId(peer_id),
-        End::Device,
-        KeyId(key_id),
-        Psk::from_bytes(key),
-    )
+    Provision::new(PeerId(peer_id), End::Device, KeyId(key_id), Psk::from_bytes(key))
 }
 
 /// A device with one gateway, to which it sends records and from which it may receive some.
@@ -34,6 +29,8 @@ pub fn identity(peer_id: [u8; 8], key_id: u8, key: [u8; 16]) -> Provision {
 #[derive(Debug)]
 pub struct DeviceEnd<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> {
     driver: Driver<C, S, DATAGRAM>,
+    /// Where the gateway is.
+    gateway: Option<IpEndpoint>,
     /// Slots of streams, and bytes of the ring, that are given out.
     streams: u32,
     ring: u32,
@@ -99,15 +96,8 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
         }
         let boot = board.declare().map_err(StartError::Board)?;
         let mut driver = Driver::new(config, crypto, storage, boot).map_err(StartError::Config)?;
-        driver
-            .endpoint_mut()
-            .add_peer(GATEWAY, me)
-            .map_err(StartError::Identity)?;
-        Ok(Self {
-            driver,
-            streams: 0,
-            ring: 0,
-        })
+        driver.endpoint_mut().add_peer(GATEWAY, me).map_err(StartError::Identity)?;
+        Ok(Self { driver, gateway: None, streams: 0, ring: 0 })
     }
 
     /// Says where the gateway is, and again whenever that changes. A session starts when there is something to send.
@@ -115,9 +105,11 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
     /// # Errors
     /// None, as long as the peer has not been removed through [`DeviceEnd::endpoint_mut`].
     pub fn connect(&mut self, now: Instant, gateway: IpEndpoint) -> Result<(), Error> {
-        self.driver
-            .endpoint_mut()
-            .connect(clock::to_core(now), GATEWAY, address::path_to(gateway))
+        self.driver.endpoint_mut().connect(clock::to_core(now), GATEWAY, address::path_to(gateway))?;
+        if self.gateway.replace(gateway).is_some_and(|old| old != gateway) {
+            self.driver.discard_queued();
+        }
+        Ok(())
     }
 
     /// Begins to send a stream whose records not yet STORED take at most `bytes` of the ring, each with a size of 1 to 4 bytes
@@ -128,21 +120,10 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
     pub fn open(&mut self, now: Instant, name: &str, bytes: u32) -> Result<OutIx, OpenError> {
         let name = Name::new(name).ok_or(OpenError::Name)?;
         let at = OutIx(self.streams);
-        let end = self
-            .ring
-            .checked_add(bytes)
-            .ok_or(OpenError::Core(Error::BadRing))?;
+        let end = self.ring.checked_add(bytes).ok_or(OpenError::Core(Error::BadRing))?;
         self.driver
             .endpoint_mut()
-            .open(
-                clock::to_core(now),
-                at,
-                GATEWAY,
-                name,
-                EpochSource::FirstSession,
-                0,
-                self.ring..end,
-            )
+            .open(clock::to_core(now), at, GATEWAY, name, EpochSource::FirstSession, 0, self.ring..end)
             .map_err(OpenError::Core)?;
         self.streams = self.streams.saturating_add(1);
         self.ring = end;
@@ -154,18 +135,11 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
     /// # Errors
     /// [`PushError::Full`] until older records are STORED, [`PushError::TooLarge`] when it will never fit; nothing was taken.
     pub fn push(&mut self, now: Instant, stream: OutIx, record: &[u8]) -> Result<u64, PushError> {
-        self.driver
-            .endpoint_mut()
-            .push(clock::to_core(now), stream, record)
+        self.driver.endpoint_mut().push(clock::to_core(now), stream, record)
     }
 
     /// See [`Driver::step`]. A device that receives nothing passes [`crate::NoStreams`].
-    pub fn step(
-        &mut self,
-        now: Instant,
-        socket: &mut Socket<'_>,
-        deliver: &mut dyn Deliver,
-    ) -> Option<Instant> {
+    pub fn step(&mut self, now: Instant, socket: &mut Socket<'_>, deliver: &mut dyn Deliver) -> Option<Instant> {
         self.driver.step(now, socket, deliver)
     }
 
@@ -189,16 +163,12 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
 
     /// Asks the gateway for whatever it has for this device, now.
     pub fn poll(&mut self, now: Instant) {
-        self.driver
-            .endpoint_mut()
-            .poll(clock::to_core(now), GATEWAY);
+        self.driver.endpoint_mut().poll(clock::to_core(now), GATEWAY);
     }
 
     /// Says that `deliver` has room again after it answered `Full`.
     pub fn room(&mut self, now: Instant, deliver: &mut dyn Deliver) {
-        self.driver
-            .endpoint_mut()
-            .room(clock::to_core(now), deliver);
+        self.driver.endpoint_mut().room(clock::to_core(now), deliver);
     }
 
     /// What stood in the way, how often.

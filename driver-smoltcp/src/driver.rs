@@ -6,9 +6,7 @@ use smoltcp::socket::udp::{SendError, Socket};
 use smoltcp::time::Instant;
 use tallylink_core as tallylink;
 use tallylink_core::crypto::Crypto;
-use tallylink_core::{
-    BootSeed, Config, ConfigError, Deliver, Duration, Endpoint, Handled, SendFault, Storage,
-};
+use tallylink_core::{BootSeed, Config, ConfigError, Deliver, Duration, Endpoint, Handled, SendFault, Storage};
 
 /// A step takes at most this many datagrams from the socket.
 pub const RECEIVED_PER_STEP: usize = 8;
@@ -17,6 +15,9 @@ pub const SENT_PER_STEP: usize = 8;
 /// When the socket has no room, the next step is due after this long, or when `Interface::poll` has sent something. Shorter
 /// would spin while a neighbour is being resolved, which takes smoltcp up to a second.
 pub const RETRY_AFTER: Duration = Duration::from_millis(10);
+/// A transmit ring that has had no room for this long is emptied: at its head waits a datagram for a neighbour that does not
+/// exist, behind which smoltcp sends nothing else.
+const STUCK_AFTER: Duration = Duration::from_secs(5);
 /// When the socket can take nothing until the application mends it, the next step is due after this long.
 const RETRY_UNSENDABLE_AFTER: Duration = Duration::from_secs(1);
 
@@ -29,6 +30,10 @@ pub struct Driver<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> {
     /// A received datagram while it is opened: the socket lends it immutably.
     scratch: [u8; DATAGRAM],
     faults: Faults,
+    /// Since when the transmit ring has had no room for what is next.
+    no_room_since: Option<tallylink::Instant>,
+    /// What is queued goes to an address that is no longer wanted.
+    stale: bool,
 }
 
 /// What stood in the way, how often.
@@ -36,6 +41,8 @@ pub struct Driver<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> {
 pub struct Faults {
     /// Steps that ended because the transmit ring had no room for the next packet.
     pub transmit_full: u32,
+    /// How often the transmit ring was emptied because its head did not leave; what was in it counts as lost on the way.
+    pub rings_emptied: u32,
     /// Answers that found no room; the other end asks again.
     pub answers_dropped: u32,
     /// Received datagrams larger than `DATAGRAM`.
@@ -60,12 +67,8 @@ impl fmt::Display for SocketError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Closed => "the socket is not bound to a port",
-            Self::TransmitTooSmall => {
-                "the socket's transmit buffer is smaller than the largest datagram"
-            }
-            Self::ReceiveTooSmall => {
-                "the socket's receive buffer is smaller than the largest datagram"
-            }
+            Self::TransmitTooSmall => "the socket's transmit buffer is smaller than the largest datagram",
+            Self::ReceiveTooSmall => "the socket's receive buffer is smaller than the largest datagram",
         })
     }
 }
@@ -89,22 +92,16 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
     ///
     /// # Errors
     /// As [`Endpoint::new`], or when `DATAGRAM` is below `Config::max_datagram`.
-    pub fn new(
-        config: Config,
-        crypto: C,
-        storage: S,
-        boot: impl Into<BootSeed>,
-    ) -> Result<Self, ConfigError> {
+    pub fn new(config: Config, crypto: C, storage: S, boot: impl Into<BootSeed>) -> Result<Self, ConfigError> {
         if DATAGRAM < usize::from(config.max_datagram) {
-            return Err(ConfigError {
-                field: "max_datagram",
-                must: "at most DATAGRAM",
-            });
+            return Err(ConfigError { field: "max_datagram", must: "at most DATAGRAM" });
         }
         Ok(Self {
             endpoint: Endpoint::new(config, crypto, storage, boot.into())?,
             scratch: [0; DATAGRAM],
             faults: Faults::default(),
+            no_room_since: None,
+            stale: false,
         })
     }
 
@@ -141,18 +138,20 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
         }
     }
 
+    /// Says that what waits in the socket goes to an address that is no longer wanted: the next step empties the socket, lest
+    /// datagrams for an unreachable neighbour hold up all others. They count as lost on the way.
+    pub fn discard_queued(&mut self) {
+        self.stale = true;
+    }
+
     /// Takes what has arrived, does what is due, and puts what there is to send into the socket. Records go to `deliver`.
     ///
     /// Returns when the next step is due; `None` means not before a datagram arrives or the application has something to
     /// send. The crate's documentation has the contract of the run loop.
-    pub fn step(
-        &mut self,
-        now: Instant,
-        socket: &mut Socket<'_>,
-        deliver: &mut dyn Deliver,
-    ) -> Option<Instant> {
+    pub fn step(&mut self, now: Instant, socket: &mut Socket<'_>, deliver: &mut dyn Deliver) -> Option<Instant> {
         let at = clock::to_core(now);
         self.receive(at, socket, deliver);
+        self.empty_stuck_ring(at, socket);
         if self.endpoint.next_timeout().is_some_and(|due| due <= at) {
             self.endpoint.handle_timeout(at);
         }
@@ -169,12 +168,7 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
         }
     }
 
-    fn receive(
-        &mut self,
-        at: tallylink::Instant,
-        socket: &mut Socket<'_>,
-        deliver: &mut dyn Deliver,
-    ) {
+    fn receive(&mut self, at: tallylink::Instant, socket: &mut Socket<'_>, deliver: &mut dyn Deliver) {
         for _ in 0..RECEIVED_PER_STEP {
             let Ok((lent, meta)) = socket.recv() else {
                 return;
@@ -199,6 +193,22 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
         }
     }
 
+    fn empty_stuck_ring(&mut self, at: tallylink::Instant, socket: &mut Socket<'_>) {
+        let stuck = self.no_room_since.is_some_and(|since| at.since(since) >= STUCK_AFTER);
+        if !stuck && !self.stale {
+            return;
+        }
+        self.stale = false;
+        self.no_room_since = None;
+        let bound = socket.endpoint();
+        socket.close();
+        // A socket that was not open stays closed.
+        if socket.bind(bound).is_ok() {
+            self.faults.rings_emptied = self.faults.rings_emptied.saturating_add(1);
+            debug!("emptied the transmit ring");
+        }
+    }
+
     fn transmit(&mut self, at: tallylink::Instant, socket: &mut Socket<'_>) -> Sent {
         for _ in 0..SENT_PER_STEP {
             let Some(envelope) = self.endpoint.peek_transmit(at) else {
@@ -207,8 +217,7 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
             let len = usize::from(envelope.len);
             if len > socket.payload_send_capacity() {
                 warn!("the socket's transmit buffer cannot hold {} bytes", len);
-                self.endpoint
-                    .transmit_failed(at, envelope.peer, SendFault::TooBig);
+                self.endpoint.transmit_failed(at, envelope.peer, SendFault::TooBig);
                 return self.never();
             }
             let Some(meta) = address::meta_for(&envelope.path) else {
@@ -219,6 +228,7 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
             // leaves empty.) Until it succeeds the packet is only planned, and its number is not spent.
             match socket.send(len, meta) {
                 Ok(out) => {
+                    self.no_room_since = None;
                     let sealed = self.endpoint.seal_transmit(at, &envelope, out);
                     debug_assert!(sealed, "nothing happened since the packet was planned");
                     if !sealed {
@@ -228,6 +238,7 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
                 }
                 Err(SendError::BufferFull) => {
                     self.faults.transmit_full = self.faults.transmit_full.saturating_add(1);
+                    self.no_room_since.get_or_insert(at);
                     return Sent::NoRoom;
                 }
                 Err(SendError::Unaddressable) => {

@@ -15,11 +15,8 @@ const WINDOW_WORDS: usize = 1;
 
 /// A device end that sends up to `STREAMS` streams, whose records wait in `RING` bytes, and receives none. Suites are computed
 /// in software. Records have at most 1,024 bytes.
-pub type Sensor<const STREAMS: usize, const RING: usize> = DeviceEnd<
-    Soft,
-    Fixed<SoftKey, 1, 0, STREAMS, IN_FLIGHT, RING, 0, DATAGRAM, WINDOW_WORDS>,
-    DATAGRAM,
->;
+pub type Sensor<const STREAMS: usize, const RING: usize> =
+    DeviceEnd<Soft, Fixed<SoftKey, 1, 0, STREAMS, IN_FLIGHT, RING, 0, DATAGRAM, WINDOW_WORDS>, DATAGRAM>;
 
 impl<const STREAMS: usize, const RING: usize> Sensor<STREAMS, RING> {
     /// A sensor that is `me`.

@@ -73,8 +73,7 @@ pub(crate) fn udp_of(frame: &mut [u8]) -> Option<UdpPacket<&mut [u8]>> {
     let header = match ethernet.ethertype() {
         EthernetProtocol::Ipv4 => {
             let ip = Ipv4Packet::new_checked(ethernet.payload_mut()).ok()?;
-            (ip.next_header() == smoltcp::wire::IpProtocol::Udp)
-                .then(|| ip.header_len() as usize)?
+            (ip.next_header() == smoltcp::wire::IpProtocol::Udp).then(|| ip.header_len() as usize)?
         }
         EthernetProtocol::Ipv6 => {
             let ip = Ipv6Packet::new_checked(ethernet.payload_mut()).ok()?;

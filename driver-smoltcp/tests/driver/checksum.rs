@@ -10,11 +10,7 @@ use std::rc::Rc;
 
 #[test]
 fn f41_datagrams_without_a_checksum_are_taken_over_ipv4() {
-    let mut w = on_a_cable(
-        IpAddress::v4(10, 0, 2, 15),
-        IpAddress::v4(10, 0, 2, 2),
-        AMPLE,
-    );
+    let mut w = on_a_cable(IpAddress::v4(10, 0, 2, 15), IpAddress::v4(10, 0, 2, 2), AMPLE);
     for host in &mut w.hosts {
         host.phy.lose = Box::new(|frame| {
             if let Some(mut udp) = udp_of(frame) {
@@ -29,11 +25,7 @@ fn f41_datagrams_without_a_checksum_are_taken_over_ipv4() {
 
 #[test]
 fn f41_a_retransmission_has_other_bytes() {
-    let mut w = on_a_cable(
-        IpAddress::v4(10, 0, 2, 15),
-        IpAddress::v4(10, 0, 2, 2),
-        AMPLE,
-    );
+    let mut w = on_a_cable(IpAddress::v4(10, 0, 2, 15), IpAddress::v4(10, 0, 2, 2), AMPLE);
     w.deliver("before", 5, |_| 61);
     let sent = Rc::new(RefCell::new(Vec::new()));
     let all = sent.clone();

@@ -16,26 +16,11 @@ const GATEWAY: IpAddress = IpAddress::v4(10, 0, 2, 2);
 
 /// Rings whose room never suits what is to be sent.
 const TIGHT: [Room; 5] = [
-    Room {
-        packets: 1,
-        bytes: 1200,
-    },
-    Room {
-        packets: 2,
-        bytes: 1200,
-    },
-    Room {
-        packets: 2,
-        bytes: 1300,
-    },
-    Room {
-        packets: 3,
-        bytes: 2500,
-    },
-    Room {
-        packets: 16,
-        bytes: 1999,
-    },
+    Room { packets: 1, bytes: 1200 },
+    Room { packets: 2, bytes: 1200 },
+    Room { packets: 2, bytes: 1300 },
+    Room { packets: 3, bytes: 2500 },
+    Room { packets: 16, bytes: 1999 },
 ];
 
 #[test]
@@ -63,11 +48,7 @@ fn f40_every_datagram_that_leaves_is_a_packet_and_no_number_leaves_twice() {
         });
         w.deliver("temperature", 400, |i| i * 13 % 1025);
         let sent = w.device.driver().endpoint().totals().packets_sent;
-        assert_eq!(
-            sent,
-            seen.borrow().len() as u64,
-            "each number spent has left"
-        );
+        assert_eq!(sent, seen.borrow().len() as u64, "each number spent has left");
         assert!(w.device.faults().transmit_full > 0);
         assert_eq!(w.device.faults().unsendable, 0);
     }
@@ -75,10 +56,7 @@ fn f40_every_datagram_that_leaves_is_a_packet_and_no_number_leaves_twice() {
 
 #[test]
 fn f40_a_step_without_room_spends_nothing_and_comes_back_later() {
-    let room = Room {
-        packets: 1,
-        bytes: 1200,
-    };
+    let room = Room { packets: 1, bytes: 1200 };
     let mut w = on_a_cable(DEVICE, GATEWAY, room);
     w.deliver("first", 5, |_| 61);
     let stream = w.device.open(w.now, "second", 4096).unwrap();
@@ -110,21 +88,12 @@ fn a_step_sends_its_share_and_asks_to_go_on() {
 
 #[test]
 fn a_ring_that_never_suits_is_named_and_does_not_spin() {
-    let room = Room {
-        packets: 4,
-        bytes: 1199,
-    };
+    let room = Room { packets: 4, bytes: 1199 };
     let mut w = on_a_cable(DEVICE, GATEWAY, room);
-    assert_eq!(
-        w.device.driver().check_socket(&socket(room)),
-        Err(SocketError::Closed)
-    );
+    assert_eq!(w.device.driver().check_socket(&socket(room)), Err(SocketError::Closed));
     let mut bound = socket(room);
     bound.bind(1).unwrap();
-    assert_eq!(
-        w.device.driver().check_socket(&bound),
-        Err(SocketError::TransmitTooSmall)
-    );
+    assert_eq!(w.device.driver().check_socket(&bound), Err(SocketError::TransmitTooSmall));
     let stream = w.device.open(w.now, "temperature", 4096).unwrap();
     while w.device.push(w.now, stream, &record(0, 1024)).is_ok() {}
     assert!(!w.run(Duration::from_secs(60), |_| false));
@@ -143,7 +112,5 @@ fn a_closed_socket_does_not_spin_and_delivers_once_it_is_open() {
     assert!(w.steps < 200, "{} steps in a minute", w.steps);
     assert_eq!(w.device.driver().endpoint().totals().packets_sent, 0);
     w.device_socket().bind(50_000).unwrap();
-    assert!(w.run(Duration::from_secs(3), |w| {
-        w.device.stream(stream).unwrap().stored_below() == 1
-    }));
+    assert!(w.run(Duration::from_secs(3), |w| { w.device.stream(stream).unwrap().stored_below() == 1 }));
 }

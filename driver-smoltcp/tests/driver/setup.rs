@@ -35,18 +35,10 @@ pub(crate) struct Room {
     pub(crate) bytes: usize,
 }
 
-pub(crate) const AMPLE: Room = Room {
-    packets: 16,
-    bytes: 16_384,
-};
+pub(crate) const AMPLE: Room = Room { packets: 16, bytes: 16_384 };
 
 pub(crate) fn socket(transmit: Room) -> udp::Socket<'static> {
-    let ring = |room: Room| {
-        udp::PacketBuffer::new(
-            vec![udp::PacketMetadata::EMPTY; room.packets],
-            vec![0; room.bytes],
-        )
-    };
+    let ring = |room: Room| udp::PacketBuffer::new(vec![udp::PacketMetadata::EMPTY; room.packets], vec![0; room.bytes]);
     udp::Socket::new(ring(AMPLE), ring(transmit))
 }
 
@@ -57,11 +49,7 @@ fn host<P: phy::Device>(mut phy: P, number: u8, address: IpAddress) -> Host<P> {
     };
     let mut interface = Interface::new(InterfaceConfig::new(hardware), &mut phy, Instant::ZERO);
     interface.update_ip_addrs(|all| all.push(IpCidr::new(address, 24)).unwrap());
-    Host {
-        phy,
-        interface,
-        sockets: SocketSet::new(vec![]),
-    }
+    Host { phy, interface, sockets: SocketSet::new(vec![]) }
 }
 
 fn bound<P>(host: &mut Host<P>, port: u16, transmit: Room) -> SocketHandle {
@@ -71,34 +59,16 @@ fn bound<P>(host: &mut Host<P>, port: u16, transmit: Room) -> SocketHandle {
 }
 
 pub(crate) fn device_config() -> Config {
-    Config {
-        in_flight: 16,
-        held: 4,
-        max_peers: 1,
-        ..Config::small()
-    }
+    Config { in_flight: 16, held: 4, max_peers: 1, ..Config::small() }
 }
 
 pub(crate) fn device() -> Device {
     let me = identity(PEER, 1, KEY);
-    Device::with(
-        device_config(),
-        Soft,
-        DeviceArrays::new(),
-        &mut TestBoard,
-        me,
-    )
-    .unwrap()
+    Device::with(device_config(), Soft, DeviceArrays::new(), &mut TestBoard, me).unwrap()
 }
 
 fn gateway() -> Gateway {
-    let config = Config {
-        in_flight: 64,
-        held: 16,
-        ack_window: 256,
-        max_peers: 1,
-        ..Config::default()
-    };
+    let config = Config { in_flight: 64, held: 16, ack_window: 256, max_peers: 1, ..Config::default() };
     let boot = BootSeed::entropy([2; 16]);
     let mut gateway = Gateway::new(config, Soft, GatewayArrays::new(), boot).unwrap();
     let psk = Psk::from_bytes(KEY);
@@ -107,11 +77,7 @@ fn gateway() -> Gateway {
     gateway
 }
 
-fn world<P: phy::Device>(
-    mut hosts: Vec<Host<P>>,
-    gateway_address: IpAddress,
-    transmit: Room,
-) -> World<P> {
+fn world<P: phy::Device>(mut hosts: Vec<Host<P>>, gateway_address: IpAddress, transmit: Room) -> World<P> {
     let last = hosts.len() - 1;
     let device_at = (0, bound(&mut hosts[0], DEVICE_PORT, transmit));
     let gateway_at = (last, bound(&mut hosts[last], GATEWAY_PORT, AMPLE));
@@ -133,11 +99,7 @@ fn world<P: phy::Device>(
 }
 
 /// Both ends on one interface, whose device returns what it is given.
-pub(crate) fn on_one_interface<P: phy::Device>(
-    phy: P,
-    address: IpAddress,
-    transmit: Room,
-) -> World<P> {
+pub(crate) fn on_one_interface<P: phy::Device>(phy: P, address: IpAddress, transmit: Room) -> World<P> {
     world(vec![host(phy, 1, address)], address, transmit)
 }
 

@@ -97,11 +97,12 @@ impl<P: phy::Device> World<P> {
             for host in &mut self.hosts {
                 changed |= host.poll(self.now);
             }
-            let device = self.step_device();
-            let gateway = self.step_gateway();
+            // It may push something, which the steps then send.
             if done(self) {
                 return true;
             }
+            let device = self.step_device();
+            let gateway = self.step_gateway();
             let mut wake = earlier(device, gateway);
             for host in &mut self.hosts {
                 wake = earlier(wake, host.interface.poll_at(self.now, &host.sockets));
@@ -120,7 +121,7 @@ impl<P: phy::Device> World<P> {
             assert!(rounds < ROUNDS_AT_ONE_MOMENT, "a spin at {}", self.now);
         }
         self.now = until;
-        false
+        done(self)
     }
 
     /// Pushes `count` records of the sizes that `size` gives as room comes, and runs until all are STORED; what the gateway
@@ -129,11 +130,7 @@ impl<P: phy::Device> World<P> {
         let stream = self.device.open(self.now, name, 4096).unwrap();
         let mut pushed = 0;
         let stored = self.run(Duration::from_secs(600), |w| {
-            while pushed < count
-                && w.device
-                    .push(w.now, stream, &record(pushed, size(pushed)))
-                    .is_ok()
-            {
+            while pushed < count && w.device.push(w.now, stream, &record(pushed, size(pushed))).is_ok() {
                 pushed += 1;
             }
             w.device.stream(stream).unwrap().stored_below() == count as u64
