@@ -51,20 +51,20 @@
     clippy::panic
 )]
 
-pub mod config;
+mod config;
 pub mod crypto;
-pub mod deliver;
-pub mod discard;
-pub mod error;
-pub mod event;
-pub mod ids;
-pub mod link;
-pub mod path;
-pub mod peer;
-pub mod recovery;
-pub mod storage;
-pub mod stream;
-pub mod time;
+mod deliver;
+mod discard;
+mod error;
+mod event;
+mod ids;
+mod link;
+mod path;
+mod peer;
+mod recovery;
+mod storage;
+mod stream;
+mod time;
 pub mod wire;
 
 mod endpoint;
@@ -72,14 +72,16 @@ mod fixed;
 mod ring;
 mod window;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, STREAMS_MAX};
 pub use deliver::{Accept, Batch, Deliver, Full, Refusal};
 pub use discard::{Counters, Discard, Fault};
 pub use endpoint::{BootSeed, Endpoint, Envelope, Handled, Pushed, SendFault, Totals};
 pub use error::{Error, PushError};
 pub use event::Event;
 pub use fixed::Fixed;
-pub use ids::{Boot, Epoch, InIx, KeyId, Label, LinkIx, Name, OutIx, PeerId, PeerIx, Position};
+pub use ids::{
+    Boot, Epoch, InIx, KeyId, LARGEST_NUMBER, Label, LinkIx, NAME_MAX, Name, OutIx, PeerId, PeerIx, Position,
+};
 pub use link::Link;
 pub use path::Path;
 pub use peer::{End, Peer, Provision};
