@@ -124,8 +124,10 @@ pub(crate) struct Recovery {
     pub(crate) loss_at: Instant,
     /// When the last packet left that asks for an ACK.
     pub(crate) last_asked: Instant,
-    /// Probe timeouts in a row without an answer.
+    /// Probe timeouts in a row without an ACK: how far probes have backed off.
     pub(crate) probes: u32,
+    /// ... and without BUSY, which is an answer as well.
+    pub(crate) unanswered: u32,
     /// Probes that are to leave now.
     pub(crate) probe_due: u8,
     /// Data packets that have left.
@@ -221,6 +223,7 @@ impl<K> Link<K> {
                 loss_at: Instant::NEVER,
                 last_asked: now,
                 probes: 0,
+                unanswered: 0,
                 probe_due: 0,
                 data_sent: 0,
                 oldest_unacked: 0,
