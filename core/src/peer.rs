@@ -1,6 +1,6 @@
 //! What is kept of a peer while nothing is outstanding: keys, the compact session, and the heads of its lists.
 
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use crate::crypto::{Psk, Suite};
 use crate::discard::Fault;
 use crate::ids::{Boot, InIx, KeyId, Label, LinkIx, OutIx, PeerId, PeerIx};
@@ -78,6 +78,8 @@ pub(crate) struct Session {
     pub(crate) theirs: Label,
     /// Device end: the gateway's boot.
     pub(crate) gateway_boot: Boot,
+    /// The id of the next stream that this end opens: ids ascend and are never used again in a session.
+    pub(crate) next_stream: u32,
     /// Both ends use labels.
     pub(crate) confirmed: bool,
 }
@@ -97,8 +99,24 @@ impl Session {
             ours: Label(0),
             theirs: Label(0),
             gateway_boot: Boot([0; 8]),
+            next_stream: 1,
             confirmed: false,
         }
+    }
+
+    /// The largest datagram that either end of the session sends.
+    fn datagram(&self, config: &Config) -> u16 {
+        config.max_datagram.min(self.limits.max_datagram)
+    }
+
+    /// Packet numbers stay below this (wire-format §4.5).
+    pub(crate) fn packet_limit(&self, config: &Config) -> u64 {
+        self.suite.map_or(0, |s| s.packet_limit(self.datagram(config))).min(crate::wire::number::LARGEST)
+    }
+
+    /// From this number on the device asks for a new session.
+    pub(crate) fn soft_packet_limit(&self, config: &Config) -> u64 {
+        self.suite.map_or(0, |s| s.soft_packet_limit(self.datagram(config))).min(crate::wire::number::LARGEST)
     }
 
     /// True while the session lives.
@@ -132,11 +150,7 @@ impl Default for Peer {
 impl Peer {
     /// The key with this id.
     pub(crate) fn key(&self, id: KeyId) -> Option<&Psk> {
-        self.keys
-            .iter()
-            .flatten()
-            .find(|(k, _)| *k == id)
-            .map(|(_, key)| key)
+        self.keys.iter().flatten().find(|(k, _)| *k == id).map(|(_, key)| key)
     }
 
     /// The key that a device end uses: the newest, which is kept first.
@@ -202,11 +216,7 @@ impl Provision {
     /// A peer with one key.
     #[must_use]
     pub fn new(id: PeerId, end: End, key: KeyId, psk: Psk) -> Self {
-        Self {
-            id,
-            end,
-            keys: [Some((key, psk)), None],
-        }
+        Self { id, end, keys: [Some((key, psk)), None] }
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -215,13 +225,6 @@ impl Provision {
             [None, None] => false,
             _ => true,
         };
-        if distinct {
-            Ok(())
-        } else {
-            Err(ConfigError {
-                field: "keys",
-                must: "one key, or two with different ids",
-            })
-        }
+        if distinct { Ok(()) } else { Err(ConfigError { field: "keys", must: "one key, or two with different ids" }) }
     }
 }

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | [`sessions`] | HELLO, WELCOME, long DATA, OPEN, chunks of partial records, STORED; every packet repeated, reordered, delayed for ever; crash, power cut, eviction, failed sync, overwritten ring | exactly once, in order, nothing confirmed lost, one plaintext per key and number, the writer continues |
 //! | [`journal`] | groups, failing syncs, power cuts that keep any subset of what was unsynced, crashes within recovery, rot | nothing stored is lost or doubled |
+//! | [`retention`] | two checkpoint files, deleted segments, torn and rotten checkpoints | what is known of a stream survives |
 //! | [`epochs`] | outboxes opened, cut off, restored, copied; gateways restored | one content per name, rollback reported, no false alarm |
 //! | [`skip`] | records above a lowered limit, overwritten rings, restored receivers | nothing held is skipped |
 //! | [`flow`] | windows that shrink, lost and late CREDITs, begun records, new sessions | credit honoured, the receiver's queue bounded |
@@ -20,7 +21,7 @@
 //! stand at its head. One peer and one stream suffice, but for credit, which streams share.
 //!
 //! # Bounds
-//! Every model has budgets: how many records, packets, crashes. `cargo test` searches some hundred thousand states
+//! Every model has budgets: how many records, packets, crashes. `cargo test` searches about a million states
 //! within those in `tests/`; `cargo run --release -p tallylink-model --example explore -- --deep` searches larger
 //! ones and prints a table. A proof within bounds is no proof beyond them; but each planted bug (the `Bug` of each
 //! model) is found far inside, and the tests name the situations that a proof must have reached.
@@ -39,6 +40,7 @@ pub mod fingerprint;
 pub mod flow;
 pub mod journal;
 mod property;
+pub mod retention;
 pub mod rules;
 pub mod sessions;
 pub mod skip;

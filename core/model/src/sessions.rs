@@ -1,5 +1,5 @@
-//! Session set-up and delivery: one device with a ring in memory, one gateway, a network that keeps every packet
-//! for ever and may deliver any of them at any moment, any number of times.
+//! Session set-up and delivery: one device with a ring in memory or an outbox on disk, one gateway, a network that
+//! keeps every packet for ever and may deliver any of them at any moment, any number of times.
 //!
 //! Records have one or two parts and a chunk carries up to two, so chunks split and join records. The gateway's
 //! journal is a list with a durable prefix: a power cut keeps the prefix, a process crash any continuation of it
@@ -16,7 +16,7 @@ mod packet;
 
 pub use device::Device;
 pub use gateway::Gateway;
-pub use packet::{Chunk, Key, Packet, Part};
+pub use packet::{Answer, Chunk, Data, Key, Packet, Part};
 
 use crate::explore::Model;
 use crate::{Property, Violation};
@@ -38,6 +38,8 @@ pub enum Bug {
     RefusedIsAcknowledged,
     /// A new session continues in the middle of a record, on the strength of the old session's RECEIVED.
     UnfinishedContinues,
+    /// STORED counts whatever epoch it is about.
+    StoredNamesNoEpoch,
 }
 
 /// How often each thing may happen.
@@ -53,7 +55,7 @@ pub struct Budget {
     pub device_sends: u8,
     /// Packets sent by the gateway.
     pub gateway_sends: u8,
-    /// Restarts of the device; its ring is lost.
+    /// Restarts of the device; a ring in memory is lost.
     pub device_reboots: u8,
     /// Crashes and power cuts of the gateway.
     pub gateway_crashes: u8,
@@ -91,6 +93,8 @@ pub struct Sessions {
     pub budget: Budget,
     /// Most parts the gateway keeps unsynced; beyond that it refuses. At least one chunk, two parts.
     pub queue: usize,
+    /// Whether the device's ring is an outbox on disk, saved before anything of it is sent.
+    pub outbox: bool,
     /// The rule to break, if any.
     pub bug: Option<Bug>,
 }
@@ -98,20 +102,12 @@ pub struct Sessions {
 impl Sessions {
     /// Room for every part within the budgets, no bug.
     pub const fn new(budget: Budget) -> Self {
-        Self {
-            budget,
-            queue: 16,
-            bug: None,
-        }
+        Self { budget, queue: 16, outbox: false, bug: None }
     }
 
     /// The same with one rule broken.
     pub const fn with_bug(budget: Budget, bug: Bug) -> Self {
-        Self {
-            budget,
-            queue: 16,
-            bug: Some(bug),
-        }
+        Self { budget, queue: 16, outbox: false, bug: Some(bug) }
     }
 
     fn has(&self, bug: Bug) -> bool {
@@ -176,10 +172,10 @@ impl State {
 
     fn deliverable(&self, packet: &Packet) -> bool {
         match packet {
-            Packet::Hello { .. } => self.left.welcomes > 0,
-            Packet::Welcome { key } => self.device.awaits(key.nonce),
-            Packet::Data { key, number, .. } => self.gateway.may_take(*key, *number),
-            Packet::Answer { key, number, .. } => self.device.may_take(*key, *number),
+            Packet::Hello(_) => self.left.welcomes > 0,
+            Packet::Welcome(key) => self.device.awaits(key.nonce),
+            Packet::Data(data) => self.gateway.may_take(data.key, data.number),
+            Packet::Answer(answer) => self.device.may_take(answer.key, answer.number),
         }
     }
 }
@@ -206,11 +202,8 @@ impl Model for Sessions {
                 into.push(event);
             }
         };
-        offer(left.pushes > 0, Event::Push);
-        offer(
-            left.overwrites > 0 && state.device.holds_records(),
-            Event::Overwrite,
-        );
+        offer(left.pushes > 0 && state.device.may_push(self.outbox), Event::Push);
+        offer(left.overwrites > 0 && state.device.holds_records(), Event::Overwrite);
         offer(left.exchanges > 0, Event::Hello);
         if left.device_sends > 0 {
             let unsent = state.device.unsent_parts();
@@ -218,20 +211,13 @@ impl Model for Sessions {
             offer(unsent >= 2, Event::SendNew(2));
             offer(state.device.has_unacknowledged(), Event::SendAgain);
         }
-        offer(
-            left.gateway_sends > 0 && state.gateway.is_live(),
-            Event::Answer,
-        );
+        offer(left.gateway_sends > 0 && state.gateway.is_live(), Event::Answer);
         offer(state.gateway.unsynced() > 0, Event::Sync);
-        offer(
-            left.sync_failures > 0 && state.gateway.unsynced() > 0,
-            Event::SyncFails,
-        );
+        offer(left.sync_failures > 0 && state.gateway.unsynced() > 0, Event::SyncFails);
         offer(left.evictions > 0 && state.gateway.is_live(), Event::Evict);
         offer(left.device_reboots > 0, Event::DeviceReboots);
         if left.gateway_crashes > 0 {
-            (0..=state.gateway.unsynced())
-                .for_each(|kept| offer(true, Event::GatewayCrashes(kept as u8)));
+            (0..=state.gateway.unsynced()).for_each(|kept| offer(true, Event::GatewayCrashes(kept as u8)));
         }
         for (place, packet) in state.network.iter().enumerate() {
             offer(state.deliverable(packet), Event::Deliver(place as u8));
@@ -243,7 +229,7 @@ impl Model for Sessions {
         match event {
             Event::Push => {
                 s.left.pushes -= 1;
-                s.device.push(s.pushed);
+                s.device.push(s.pushed, self.outbox);
                 s.pushed += 1;
             }
             Event::Overwrite => {
@@ -253,22 +239,22 @@ impl Model for Sessions {
             Event::Hello => {
                 s.left.exchanges -= 1;
                 let nonce = s.device.begin_exchange(self.has(Bug::WeakEntropy));
-                s.put(Packet::Hello { nonce })?;
+                s.put(Packet::Hello(nonce))?;
             }
             Event::SendNew(parts) => {
                 s.left.device_sends -= 1;
-                let packet = s.device.send_new(usize::from(parts));
-                s.put(packet)?;
+                let data = s.device.send_new(usize::from(parts));
+                s.put(Packet::Data(data))?;
             }
             Event::SendAgain => {
                 s.left.device_sends -= 1;
-                let packet = s.device.send_again();
-                s.put(packet)?;
+                let data = s.device.send_again();
+                s.put(Packet::Data(data))?;
             }
             Event::Answer => {
                 s.left.gateway_sends -= 1;
-                let packet = s.gateway.answer(self);
-                s.put(packet)?;
+                let answer = s.gateway.answer(self);
+                s.put(Packet::Answer(answer))?;
             }
             Event::Sync => s.gateway.sync(self)?,
             Event::SyncFails => {
@@ -281,7 +267,7 @@ impl Model for Sessions {
             }
             Event::DeviceReboots => {
                 s.left.device_reboots -= 1;
-                s.device.reboot();
+                s.device.reboot(self.outbox);
             }
             Event::GatewayCrashes(kept) => {
                 s.left.gateway_crashes -= 1;
@@ -336,6 +322,7 @@ impl Model for Sessions {
             | u32::from(stored && state.crashed) << 1
             | u32::from(state.gateway.voided_part()) << 2
             | u32::from(state.gateway.holds_ahead()) << 3
+            | u32::from(stored && state.gateway.epochs() > 1) << 4
     }
 
     fn landmark_names(&self) -> &'static [&'static str] {
@@ -344,6 +331,7 @@ impl Model for Sessions {
             "stored after a gateway crash",
             "unfinished record void",
             "packet held ahead of a gap",
+            "two epochs stored",
         ]
     }
 }
@@ -351,26 +339,18 @@ impl Model for Sessions {
 impl Sessions {
     fn deliver(&self, s: &mut State, place: usize) -> Result<(), Violation> {
         match s.network[place] {
-            Packet::Hello { nonce } => {
+            Packet::Hello(nonce) => {
                 s.left.welcomes -= 1;
                 let key = s.gateway.welcome(nonce);
-                s.put(Packet::Welcome { key })
+                s.put(Packet::Welcome(key))
             }
-            Packet::Welcome { key } => {
+            Packet::Welcome(key) => {
                 s.device.enter(key, self);
                 Ok(())
             }
-            Packet::Data { .. } => {
-                let packet = s.network[place];
-                s.gateway.take(&packet, self).map(|_| ())
-            }
-            Packet::Answer {
-                key,
-                number,
-                acked,
-                stored_below,
-            } => {
-                s.device.take(key, number, acked, stored_below);
+            Packet::Data(data) => s.gateway.take(&data, self).map(|_| ()),
+            Packet::Answer(answer) => {
+                s.device.take(&answer, self);
                 Ok(())
             }
         }
@@ -390,15 +370,8 @@ impl Sessions {
             return Ok(());
         }
         s.gateway.sync(self)?;
-        if let Packet::Answer {
-            key,
-            number,
-            acked,
-            stored_below,
-        } = s.gateway.answer(self)
-        {
-            s.device.take(key, number, acked, stored_below);
-        }
+        let answer = s.gateway.answer(self);
+        s.device.take(&answer, self);
         Ok(())
     }
 }

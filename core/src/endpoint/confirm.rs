@@ -3,7 +3,7 @@
 
 use super::Cx;
 use crate::crypto::Crypto;
-use crate::deliver::Deliver;
+use crate::deliver::{Deliver, Refusal};
 use crate::ids::{Epoch, InIx, LinkIx, PeerIx};
 
 impl<C: Crypto> Cx<'_, C> {
@@ -53,23 +53,13 @@ impl<C: Crypto> Cx<'_, C> {
             link.say.credit = true;
             link.say.busy = false;
             let at = link.peer;
-            let mut each = self
-                .p
-                .peers
-                .get(at.at())
-                .map(|p| p.first_in)
-                .unwrap_or_default();
+            let mut each = self.p.peers.get(at.at()).map(|p| p.first_in).unwrap_or_default();
             while let Some(stream) = each.some() {
                 if let Err(why) = self.release_held(ix, stream, to) {
                     self.fault(at, why);
                     break;
                 }
-                each = self
-                    .p
-                    .inbound
-                    .get(stream.at())
-                    .map(|s| s.next_of_peer)
-                    .unwrap_or_default();
+                each = self.p.inbound.get(stream.at()).map(|s| s.next_of_peer).unwrap_or_default();
             }
             self.wake(ix);
         }
@@ -81,7 +71,11 @@ impl<C: Crypto> Cx<'_, C> {
                 s.say_stored = true;
             }
             self.say_of(ix, stream);
+        } else if self.chunk_of_no_stream(ix, wire).is_err() {
+            // Its REFUSED was lost, and is forgotten by now: the sender would wait for ever.
+            self.refuse(ix, wire, Refusal::Storage);
         }
+        self.wake(ix);
     }
 
     /// A sender needs a larger window: one record of the largest size it gets always.

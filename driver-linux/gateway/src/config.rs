@@ -1,6 +1,6 @@
 //! The configuration: one TOML file of a few keys, all of them optional.
 //!
-//! [`Config::default`] works without a file. [`keys`] is the one home of the keys: name, meaning, default and bounds
+//! [`Config::default`] works without a file. [`KEYS`] is the one home of the keys: name, meaning, default and bounds
 //! stand there once, and reading, `tallylink config` and the help are driven by that table.
 
 mod keys;
@@ -21,6 +21,11 @@ impl Config {
             Place::Path(path) => path.clone(),
             Place::Auto => default_data_dir(|name| env::var_os(name).map(PathBuf::from)),
         }
+    }
+
+    /// Where the journal is.
+    pub fn journal_dir(&self) -> PathBuf {
+        self.data_dir().join("journal")
     }
 
     /// Where `status` reaches the running gateway: as configured, else in the data directory.

@@ -36,10 +36,7 @@ impl Part {
         if self.at.part + 1 == parts_of(self.content) {
             Position::start_of(self.at.number + 1)
         } else {
-            Position {
-                part: self.at.part + 1,
-                ..self.at
-            }
+            Position { part: self.at.part + 1, ..self.at }
         }
     }
 }
@@ -75,85 +72,69 @@ pub(super) fn bit(at: Position) -> u16 {
     1 << (at.number * 2 + at.part)
 }
 
+/// DATA or long DATA with OPEN (epoch and first) and a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Data {
+    /// The session.
+    pub key: Key,
+    /// The packet number.
+    pub number: u8,
+    /// Whether the gateway can rebuild the keys from this packet alone.
+    pub long: bool,
+    /// The epoch that OPEN names.
+    pub epoch: Key,
+    /// OPEN's first and SKIP's bound: the head of the sender's ring.
+    pub first: u8,
+    /// The data.
+    pub chunk: Chunk,
+}
+
+/// The gateway's ACK, OPENED and STORED in one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Answer {
+    /// The session.
+    pub key: Key,
+    /// The packet number.
+    pub number: u8,
+    /// Packet numbers received, as bits.
+    pub acked: u16,
+    /// The epoch that is open.
+    pub epoch: Option<Key>,
+    /// Its first record not STORED.
+    pub stored_below: u8,
+}
+
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Packet {
     /// HELLO of the exchange with this nonce.
-    Hello {
-        /// The device's nonce.
-        nonce: u8,
-    },
-    /// WELCOME that answers it.
-    Welcome {
-        /// The key that both nonces name.
-        key: Key,
-    },
-    /// DATA or long DATA with OPEN (epoch and first) and a chunk.
-    Data {
-        /// The session.
-        key: Key,
-        /// The packet number.
-        number: u8,
-        /// Whether the gateway can rebuild the keys from this packet alone.
-        long: bool,
-        /// The epoch that OPEN names.
-        epoch: Key,
-        /// OPEN's first and SKIP's bound: the head of the sender's ring.
-        first: u8,
-        /// The data.
-        chunk: Chunk,
-    },
-    /// The gateway's ACK, OPENED and STORED.
-    Answer {
-        /// The session.
-        key: Key,
-        /// The packet number.
-        number: u8,
-        /// Packet numbers received, as bits.
-        acked: u16,
-        /// The first record not STORED.
-        stored_below: u8,
-    },
+    Hello(u8),
+    /// WELCOME that answers it: the key that both nonces name.
+    Welcome(Key),
+    /// What the device sends in a session.
+    Data(Data),
+    /// What the gateway sends in a session.
+    Answer(Answer),
 }
 
 impl Packet {
     /// Whether two packets would be sealed under the same key and number with different plaintexts.
     pub fn same_number_other_text(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::Data {
-                    key: a, number: m, ..
-                },
-                Self::Data {
-                    key: b, number: n, ..
-                },
-            )
-            | (
-                Self::Answer {
-                    key: a, number: m, ..
-                },
-                Self::Answer {
-                    key: b, number: n, ..
-                },
-            ) => a == b && m == n && self != other,
+        let same_number = match (self, other) {
+            (Self::Data(a), Self::Data(b)) => (a.key, a.number) == (b.key, b.number),
+            (Self::Answer(a), Self::Answer(b)) => (a.key, a.number) == (b.key, b.number),
             _ => false,
-        }
+        };
+        same_number && self != other
     }
 }
 
 impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Hello { nonce } => write!(f, "HELLO(nonce {nonce})"),
-            Self::Welcome { key } => write!(f, "WELCOME({key})"),
-            Self::Data {
-                key,
-                number,
-                long,
-                epoch,
-                first,
-                chunk,
-            } => {
+            Self::Hello(nonce) => write!(f, "HELLO(nonce {nonce})"),
+            Self::Welcome(key) => write!(f, "WELCOME({key})"),
+            Self::Data(Data { key, number, long, epoch, first, chunk }) => {
                 let form = if *long { "long DATA" } else { "DATA" };
                 write!(f, "{form}({key} #{number}, epoch {epoch} from {first}:")?;
                 for part in chunk.parts() {
@@ -161,16 +142,8 @@ impl fmt::Display for Packet {
                 }
                 write!(f, ")")
             }
-            Self::Answer {
-                key,
-                number,
-                acked,
-                stored_below,
-            } => {
-                write!(
-                    f,
-                    "ANSWER({key} #{number}, acked {acked:#b}, stored below {stored_below})"
-                )
+            Self::Answer(Answer { key, number, acked, stored_below, .. }) => {
+                write!(f, "ANSWER({key} #{number}, acked {acked:#b}, stored below {stored_below})")
             }
         }
     }

@@ -1,0 +1,4 @@
+//! Records travel from one end to the other: whole, in order, once.
+
+mod basics;
+mod support;

@@ -1,0 +1,44 @@
+//! How a journal is kept.
+
+/// Settings of one journal. They may differ from one opening to the next.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// A random number, used once, when the journal is made: it becomes the journal's id, which enters every checksum,
+    /// so that no record can contain bytes that pass for an entry. Later openings ignore it.
+    pub salt: u64,
+    /// Size of a segment in bytes, at least [`MIN_SEGMENT`](Self::MIN_SEGMENT). Where the disk has no room for one,
+    /// a smaller one is made.
+    pub segment_bytes: u64,
+    /// Appended bytes kept in memory before they are written (not synced) ahead of the commit.
+    pub buffer_bytes: usize,
+    /// The most streams kept, at most 2^26.
+    pub max_streams: u32,
+    /// What may be deleted.
+    pub retention: Retention,
+}
+
+/// Which finished segments go. The segment being written never does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The oldest go while all together have more bytes than this.
+    pub max_bytes: Option<u64>,
+    /// Those go whose newest record arrived longer ago than this.
+    pub max_age_us: Option<u64>,
+}
+
+impl Options {
+    /// The smallest segment size there is sense in. A longer entry gets a longer segment.
+    pub const MIN_SEGMENT: u64 = 16 << 10;
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            salt: 0,
+            segment_bytes: 64 << 20,
+            buffer_bytes: 1 << 20,
+            max_streams: 1 << 22,
+            retention: Retention::default(),
+        }
+    }
+}

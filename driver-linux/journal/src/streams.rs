@@ -1,0 +1,223 @@
+//! What the journal knows of every stream, in memory: identity, epochs, positions.
+
+mod epochs;
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+pub(crate) use epochs::{Epochs, Slot};
+
+use crate::chunk::Position;
+use crate::entry::{ChunkHead, Identity};
+use crate::varint;
+
+/// No stream id reaches this, whatever a file says.
+pub(crate) const ID_LIMIT: u32 = 1 << 26;
+
+/// One stream. A million idle ones are kept in memory, hence the packed layout.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) peer: [u8; 8],
+    name_at: u32,
+    name_len: u8,
+    /// The definition generation in which the stream was last defined on disk; see `Journal::generation`.
+    pub(crate) defined: u32,
+    /// One above the highest index used, exclusive: a new base is never below.
+    pub(crate) index_end: u64,
+    pub(crate) epochs: Epochs,
+}
+
+const _: () = assert!(size_of::<Option<Stream>>() <= 104);
+
+/// How a chunk fits behind what its stream already has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// Exactly at the stream's position.
+    Continues,
+    /// At the beginning of the record that is unfinished: its part is void.
+    Restarts,
+    /// Ahead: something between is missing, and a record begun before is void.
+    Jumps,
+    /// Behind: all of it is there already.
+    Repeats,
+}
+
+/// How a chunk that begins at `from` fits a stream at `next`.
+pub(crate) fn fit(next: Position, from: Position) -> Fit {
+    if from == next {
+        Fit::Continues
+    } else if from == Position::start_of(next.number) {
+        Fit::Restarts
+    } else if from > next {
+        Fit::Jumps
+    } else {
+        Fit::Repeats
+    }
+}
+
+/// All streams of a journal.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    list: Vec<Option<Stream>>,
+    /// The names, back to back.
+    names: Vec<u8>,
+    by_name: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Streams {
+    /// One above the highest id in use.
+    pub(crate) fn len(&self) -> u32 {
+        self.list.len() as u32
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&Stream> {
+        self.list.get(id as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Stream> {
+        self.list.get_mut(id as usize)?.as_mut()
+    }
+
+    /// Every stream with its id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Stream)> {
+        self.list.iter().enumerate().filter_map(|(id, s)| Some((id as u32, s.as_ref()?)))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.list.iter_mut().flatten()
+    }
+
+    pub(crate) fn name(&self, stream: &Stream) -> &[u8] {
+        name_of(&self.names, stream)
+    }
+
+    pub(crate) fn find(&self, peer: [u8; 8], name: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one((peer, name));
+        self.by_name.find(hash, |&id| is(&self.list, &self.names, id, peer, name)).copied()
+    }
+
+    /// Adds a stream under the next free id.
+    pub(crate) fn add(&mut self, peer: [u8; 8], name: &[u8]) -> u32 {
+        let id = self.len();
+        self.insert(id, peer, name);
+        id
+    }
+
+    /// Puts a stream where a file says it was. `false` if that id is another's, or the name has another id.
+    pub(crate) fn place(&mut self, id: u32, peer: [u8; 8], name: &[u8]) -> bool {
+        match (self.get(id), self.find(peer, name)) {
+            (_, Some(known)) => known == id,
+            (Some(_), None) => false,
+            (None, None) => {
+                let fits = id < ID_LIMIT;
+                if fits {
+                    self.insert(id, peer, name);
+                }
+                fits
+            }
+        }
+    }
+
+    fn insert(&mut self, id: u32, peer: [u8; 8], name: &[u8]) {
+        let stream = Stream {
+            peer,
+            name_at: self.names.len() as u32,
+            name_len: name.len() as u8,
+            defined: 0,
+            index_end: 0,
+            epochs: Epochs::default(),
+        };
+        self.names.extend_from_slice(name);
+        if self.list.len() <= id as usize {
+            self.list.resize_with(id as usize + 1, || None);
+        }
+        self.list[id as usize] = Some(stream);
+        let Self { list, names, by_name, hasher } = self;
+        let hash_of = |&id: &u32| match &list[id as usize] {
+            Some(stream) => hasher.hash_one((stream.peer, name_of(names, stream))),
+            None => 0,
+        };
+        by_name.insert_unique(hash_of(&id), id, hash_of);
+    }
+
+    /// Takes over a definition found on disk. `false` if it contradicts what is known.
+    pub(crate) fn replay_define(&mut self, id: u32, who: Identity<'_>, base: u64, next: Position) -> bool {
+        if !self.place(id, who.peer, who.name) {
+            return false;
+        }
+        let Some(stream) = self.get_mut(id) else {
+            return false;
+        };
+        let known = stream.epochs.find(who.epoch).is_some();
+        if !known {
+            stream.epochs.forget_old();
+            stream.epochs.begin(who.epoch, next);
+        }
+        stream.epochs.make_current(who.epoch, base);
+        true
+    }
+
+    /// Takes over a chunk found on disk; how it fitted, or `None` if its stream is not defined.
+    pub(crate) fn replay_chunk(&mut self, chunk: &ChunkHead) -> Option<Fit> {
+        let stream = self.get_mut(chunk.stream)?;
+        let slot = stream.epochs.current()?;
+        let fit = fit(slot.next(), chunk.from);
+        if fit != Fit::Repeats {
+            slot.advance(chunk.to);
+            slot.prove();
+            stream.note_index();
+        }
+        Some(fit)
+    }
+
+    /// Takes over a gap found on disk, as [`replay_chunk`](Self::replay_chunk).
+    pub(crate) fn replay_gap(&mut self, id: u32, below: u64) -> Option<()> {
+        let stream = self.get_mut(id)?;
+        let slot = stream.epochs.current()?;
+        if below > slot.next().number {
+            slot.advance(Position::start_of(below));
+            slot.prove();
+            stream.note_index();
+        }
+        Some(())
+    }
+
+    /// Takes over a mark of the owner, as [`replay_chunk`](Self::replay_chunk).
+    pub(crate) fn replay_freed(&mut self, id: u32, below: u64) -> Option<()> {
+        let slot = self.get_mut(id)?.epochs.current()?;
+        slot.freed = slot.freed.max(below);
+        Some(())
+    }
+
+    /// Ends recovery: unfinished records are void, epochs without a stored record forgotten.
+    pub(crate) fn settle(&mut self) {
+        for stream in self.iter_mut() {
+            stream.epochs.settle();
+        }
+    }
+}
+
+impl Stream {
+    /// Keeps `index_end` above everything the current epoch has used.
+    #[inline]
+    pub(crate) fn note_index(&mut self) {
+        if let Some(slot) = self.epochs.current() {
+            let end = slot.base.saturating_add(slot.next().number).min(varint::MAX);
+            self.index_end = self.index_end.max(end);
+        }
+    }
+}
+
+fn name_of<'a>(names: &'a [u8], stream: &Stream) -> &'a [u8] {
+    let at = stream.name_at as usize;
+    &names[at..at + usize::from(stream.name_len)]
+}
+
+fn is(list: &[Option<Stream>], names: &[u8], id: u32, peer: [u8; 8], name: &[u8]) -> bool {
+    list[id as usize].as_ref().is_some_and(|s| s.peer == peer && name_of(names, s) == name)
+}
+
+#[cfg(test)]
+mod tests;
