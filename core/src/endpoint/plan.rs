@@ -108,6 +108,11 @@ impl<C: Crypto> Cx<'_, C> {
             if chunk.is_none() {
                 chunk = self.plan_new(ix, room);
             }
+            if chunk.is_none() {
+                // What only goes along has no company after all.
+                let look = Look { st: self.st, p: &self.p, now: self.now };
+                look.compose(ix, room, false, free.is_some(), self.control);
+            }
         }
         if probe && chunk.is_none() && !self.control.said.elicits {
             self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
