@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use core::net::SocketAddr;
 
 use tallylink_core::crypto::{Psk, Soft, SoftKey};
-use tallylink_core::wire::Open;
+use tallylink_core::wire::{Open, Previous};
 use tallylink_core::{
     Accept, Batch, BootSeed, Config, ConfigError, Deliver, End, Endpoint, Epoch, EpochSource, Fixed, Full, InIx,
     Instant, KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal, SendFault,
@@ -66,6 +66,8 @@ fn send(sensor: &mut Sensor) {
         let source = black_box(EpochSource::FirstSession);
         let _ = black_box(sensor.open(now, stream, peer, name, source, black_box(0), black_box(0..RING as u32)));
     }
+    let previous = Previous { epoch: Epoch([0; 8]), end: 1 };
+    let _ = black_box(sensor.begin_epoch(now, stream, black_box(Epoch([1; 8])), black_box(Some(previous))));
     let record = black_box([0; 64]);
     let _ = black_box(sensor.push(now, stream, black_box(&record)));
     let _ = black_box(sensor.push_batch(now, stream, black_box(&record)));
