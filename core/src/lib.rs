@@ -9,6 +9,9 @@
     clippy::panic
 )]
 
+#[cfg(test)]
+extern crate std;
+
 pub mod config;
 pub mod crypto;
 pub mod deliver;

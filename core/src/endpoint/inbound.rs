@@ -391,3 +391,6 @@ fn batch<'a>(stream: InIx, epoch: Epoch, chunk: &Chunk<'a>, walked: &Walked) -> 
         bytes: chunk.bytes,
     }
 }
+
+#[cfg(test)]
+mod tests;
