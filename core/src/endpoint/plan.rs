@@ -110,7 +110,7 @@ impl<C: Crypto> Cx<'_, C> {
             self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
             self.control.said.elicits = true;
         }
-        let chunk_len = chunk.map_or(0, |c| {
+        let chunk_len = chunk.filter(|c| c.cut.len > 0).map_or(0, |c| {
             let wire = self.p.outbound.get(c.stream.at()).map_or(0, |s| s.wire);
             c.frame(wire).head_len(c.cut.len as usize).saturating_add(c.cut.len as usize)
         });
