@@ -38,7 +38,7 @@ pub struct Config {
     pub max_peers: u32,
     /// How many packets of one link leave before the next link's turn.
     pub turn: u16,
-    /// How many answers to unauthenticated or repeated packets leave in a second, all peers together.
+    /// How many hints leave in a second, and how many answers to HELLO, all peers together.
     pub replies_per_second: u32,
     /// A device end that receives streams sends PING after this long without hearing from the gateway.
     pub poll: Option<Duration>,

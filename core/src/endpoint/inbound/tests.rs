@@ -124,6 +124,9 @@ fn a_record_above_the_limit_is_named_before_it_is_taken() {
     let plain = Plain::new(&[1025]);
     assert_eq!(walk(&plain.chunk(0, 100), 1024), Err(Fault::RecordTooLarge));
     assert!(walk(&plain.chunk(0, 100), 1025).is_ok());
+    let small = Plain::new(&[10, 11]);
+    assert_eq!(walk(&small.chunk(0, 23), 10), Err(Fault::RecordTooLarge));
+    assert!(walk(&small.chunk(0, 23), 11).is_ok());
 }
 
 #[test]
