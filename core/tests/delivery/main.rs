@@ -1,5 +1,8 @@
-//! Records travel from one end to the other: whole, in order, once.
+//! Two endpoints and a wire: what each does for the other, whatever happens on the way. One behaviour a file.
 
 mod basics;
 mod busy;
+mod restart;
+mod session;
+mod stranger;
 mod support;
