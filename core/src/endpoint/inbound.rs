@@ -5,7 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::deliver::{Accept, Batch, Deliver, Refusal};
 use crate::discard::{Discard, Fault};
-use crate::ids::{Epoch, InIx, LinkIx, PeerIx, Position};
+use crate::ids::{Epoch, InIx, LARGEST_NUMBER, LinkIx, PeerIx, Position};
 use crate::stream::InStream;
 use crate::wire::{Chunk, Open, varint};
 
@@ -114,6 +114,9 @@ enum Place<'a> {
 fn place<'a>(stream: &InStream, chunk: Chunk<'a>, max_record: u32) -> Result<Place<'a>, Fault> {
     let start = Position { number: chunk.number, offset: chunk.offset };
     let walked = walk(&chunk, max_record)?;
+    if walked.end > Position::start_of(LARGEST_NUMBER) {
+        return Err(Fault::BadFrame);
+    }
     if start == stream.next {
         if chunk.rest != stream.rest {
             return Err(Fault::Contradiction);
