@@ -438,6 +438,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
+        // It is an answer, although nothing was acknowledged.
+        (link.recovery.probes, link.recovery.unanswered) = (0, 0);
         while let Some(slot) = s.unacked.front.some() {
             link.flight.free(table, slot);
             s.unacked.remove(table, slot, crate::recovery::sent::stream_links);

@@ -2,7 +2,11 @@
 
 mod basics;
 mod busy;
+mod hostile;
 mod restart;
 mod session;
 mod stranger;
+mod streams;
 mod support;
+#[path = "../crypto/vectors.rs"]
+mod vectors;

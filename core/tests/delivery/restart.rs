@@ -23,9 +23,8 @@ fn warm() -> Pair {
 /// Runs until the gateway has been given `count` records, and returns how long that took.
 fn until_delivered(pair: &mut Pair, count: usize) -> u64 {
     let start = pair.now;
-    let done = pair.run_while(start + 20_000_000, |p| {
-        p.gateway.inbox.streams.first().is_none_or(|s| s.records().len() < count)
-    });
+    let done = pair
+        .run_while(start + 20_000_000, |p| p.gateway.inbox.streams.first().is_none_or(|s| s.records().len() < count));
     assert!(done, "{count} records were not delivered");
     pair.now - start
 }
