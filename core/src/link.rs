@@ -85,6 +85,9 @@ pub(crate) struct Inbound {
     pub(crate) say_refused: bool,
     /// Bytes of chunks received since the last STORED.
     pub(crate) since_stored: u64,
+    /// Bytes of chunks received since then, which is at most two round trips ago when the window is looked at.
+    pub(crate) recent: u64,
+    pub(crate) recent_from: Instant,
     /// Packets that are held ahead of a gap.
     pub(crate) held: u32,
     /// BUSY was said because the driver's queue was full; CREDIT follows when room returns.
@@ -210,6 +213,8 @@ impl<K> Link<K> {
                 refused: heapless::Vec::new(),
                 say_refused: false,
                 since_stored: 0,
+                recent: 0,
+                recent_from: now,
                 held: 0,
                 was_busy: false,
                 held_full: false,

@@ -184,7 +184,9 @@ impl<C: Crypto> Cx<'_, C> {
 
     fn delivered(&mut self, ix: LinkIx, len: usize, starts: u32) {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
-            link.inbound.since_stored = link.inbound.since_stored.saturating_add(CHUNK_COST.max(len as u64));
+            let cost = CHUNK_COST.max(len as u64);
+            link.inbound.since_stored = link.inbound.since_stored.saturating_add(cost);
+            link.inbound.recent = link.inbound.recent.saturating_add(cost);
         }
         self.st.totals.records_delivered = self.st.totals.records_delivered.saturating_add(u64::from(starts));
     }
