@@ -2,8 +2,11 @@
 
 mod basics;
 mod busy;
+mod credit;
 mod hostile;
+mod recovery;
 mod restart;
+mod roaming;
 mod session;
 mod stranger;
 mod streams;
