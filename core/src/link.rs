@@ -4,6 +4,7 @@ use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Path;
 use crate::recovery::newreno::NewReno;
 use crate::recovery::pacer::Pacer;
+use crate::recovery::reordering::Reordering;
 use crate::recovery::rtt::Rtt;
 use crate::recovery::sent::Flight;
 use crate::time::{Duration, Instant};
@@ -123,6 +124,8 @@ pub(crate) struct Outbound {
 #[derive(Debug)]
 pub(crate) struct Recovery {
     pub(crate) largest_acked: Option<u64>,
+    /// How far and for how long packets overtake each other on this path.
+    pub(crate) reordering: Reordering,
     /// When the packet at the front of the flight list counts as lost.
     pub(crate) loss_at: Instant,
     /// When the last packet left that asks for an ACK.
@@ -225,6 +228,7 @@ impl<K> Link<K> {
             pacer: Pacer::new(now),
             recovery: Recovery {
                 largest_acked: None,
+                reordering: Reordering::new(),
                 loss_at: Instant::NEVER,
                 last_asked: now,
                 probes: 0,
