@@ -12,10 +12,7 @@ use tallylink_linux::{Application, Network, Settings};
 type Taken = Rc<RefCell<Vec<(String, u64, Vec<u8>)>>>;
 
 fn settings(of: Settings) -> Settings {
-    Settings {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        ..of
-    }
+    Settings { listen: "127.0.0.1:0".parse().unwrap(), ..of }
 }
 
 fn provision(end: End) -> Provision {
@@ -37,14 +34,8 @@ impl<A: Application + 'static> Pair<A> {
         let peer = sender.add_peer(provision(End::Device)).unwrap();
         sender.connect(peer, receiver.local_addr().unwrap()).unwrap();
         let name = Name::new("temperature").unwrap();
-        let stream = sender
-            .open(peer, name, EpochSource::FirstSession, 0, ring)
-            .unwrap();
-        Self {
-            sender,
-            receiver,
-            stream,
-        }
+        let stream = sender.open(peer, name, EpochSource::FirstSession, 0, ring).unwrap();
+        Self { sender, receiver, stream }
     }
 
     fn stored(&self) -> u64 {
@@ -76,9 +67,7 @@ fn noting() -> (Taken, InPlace<impl FnMut(Record<'_>)>) {
     let taken = Taken::default();
     let notes = Rc::clone(&taken);
     let take = move |r: Record<'_>| {
-        notes
-            .borrow_mut()
-            .push((r.name.to_owned(), r.number, r.bytes.to_vec()));
+        notes.borrow_mut().push((r.name.to_owned(), r.number, r.bytes.to_vec()));
     };
     (taken, InPlace::new(64, take))
 }

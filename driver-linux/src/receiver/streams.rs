@@ -32,12 +32,7 @@ impl Streams {
     /// Room for `max` streams, all peers together.
     #[must_use]
     pub fn new(max: u32) -> Self {
-        Self {
-            names: HashMap::default(),
-            entries: Vec::new(),
-            free: Vec::new(),
-            max,
-        }
+        Self { names: HashMap::default(), entries: Vec::new(), free: Vec::new(), max }
     }
 
     /// How many indices were given out.
@@ -84,22 +79,11 @@ impl Streams {
             let below = before.filter(|(e, _)| *e == open.epoch).map_or(0, |b| b.1);
             (entry.epoch, entry.next, entry.stored_below) = (open.epoch, below, below);
         }
-        Ok(Accept {
-            stream,
-            stored_below: entry.stored_below,
-            next: entry.next,
-        })
+        Ok(Accept { stream, stored_below: entry.stored_below, next: entry.next })
     }
 
     fn add(&mut self, key: (PeerIx, Name), epoch: Epoch) -> Result<InIx, Refusal> {
-        let entry = Entry {
-            peer: key.0,
-            name: key.1.clone(),
-            epoch,
-            next: 0,
-            stored_below: 0,
-            before: None,
-        };
+        let entry = Entry { peer: key.0, name: key.1.clone(), epoch, next: 0, stored_below: 0, before: None };
         let stream = match self.free.pop() {
             Some(free) => {
                 let slot = self.get_mut(free).ok_or(Refusal::TooMany)?;
