@@ -206,7 +206,7 @@ pub(super) fn synced_segments<S: Store>(
                     return Err(Error::Foreign { file: file() });
                 }
                 // Everything in the segments before is older than this one's first entry.
-                Found::Header(header) if header.created_us <= since_us && from == 0 => found.clear(),
+                Found::Header(header) if header.created_us > 0 && header.created_us <= since_us => found.clear(),
                 Found::Header(_) | Found::Damaged => {}
             }
             found.push((link.segment, link.counted.unwrap_or(synced.counted)));
