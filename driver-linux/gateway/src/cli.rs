@@ -7,7 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::{Config, Place};
 use crate::keystore::KeyStore;
 use crate::peer::PeerCommand;
-use crate::{Error, Exit, peer};
+use crate::query::Query;
+use crate::{Error, Exit, peer, query};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -49,6 +50,16 @@ enum Command {
     /// Add, list and remove peers, and change their keys
     #[command(subcommand)]
     Peer(PeerCommand),
+    /// Print stored records, also while a gateway runs
+    ///
+    /// Records come in the order in which they were stored; those of one stream in the order of their index. Records
+    /// that will never come are shown as missing, with the reason.
+    #[command(after_help = "\
+Examples:
+  tallylink query --peer roof --stream temperature --since 10m
+  tallylink query --follow --json | jq .data
+  tallylink query --peer roof --stream images --from 7 --to 8 --format raw > image.jpg")]
+    Query(Query),
     /// Check the configuration and print it with every key explained
     ///
     /// What is printed is itself a configuration file: the values of FILE where it names them, else the defaults.
@@ -68,6 +79,7 @@ impl Cli {
         let config = self.common.settle()?;
         match self.command {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
+            Command::Query(query) => query::run(query, &config),
             Command::Config => peer::print(&config.to_toml()),
         }
     }

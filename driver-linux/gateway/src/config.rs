@@ -23,6 +23,11 @@ impl Config {
         }
     }
 
+    /// Where the journal is.
+    pub fn journal_dir(&self) -> PathBuf {
+        self.data_dir().join("journal")
+    }
+
     /// Where `status` reaches the running gateway: as configured, else in the data directory.
     pub fn status_socket_path(&self) -> PathBuf {
         match &self.status_socket {

@@ -56,6 +56,25 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
+    /// There is no journal to read.
+    #[error("there is no journal in {}: {error}; run `tallylink serve` once, or give its data directory with --data", dir.display())]
+    NoJournal {
+        /// Where it should be.
+        dir: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The journal cannot be read or written.
+    #[error("the journal: {0}")]
+    Journal(#[from] tallylink_journal::Error),
+    /// Parts of the journal cannot be read.
+    #[error("the journal in {} is damaged in {places} places; everything else was shown", dir.display())]
+    JournalDamaged {
+        /// Where it is.
+        dir: PathBuf,
+        /// How many.
+        places: u64,
+    },
     /// Standard output, or the file that stands for it.
     #[error("the output could not be written: {0}; check where it goes and run the command again")]
     Output(#[source] io::Error),
@@ -80,6 +99,10 @@ impl Error {
             Self::PeerId(_) | Self::PeerName(_) | Self::PeerList { .. } => Exit::PeerName,
             Self::Address(_) => Exit::Address,
             Self::Usage(_) => Exit::Usage,
+            Self::Journal(tallylink_journal::Error::Locked { .. }) => Exit::JournalLocked,
+            Self::Journal(tallylink_journal::Error::Version { .. } | tallylink_journal::Error::Foreign { .. })
+            | Self::JournalDamaged { .. } => Exit::JournalDamaged,
+            Self::NoJournal { .. } | Self::Journal(_) => Exit::Failed,
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,
         }
     }

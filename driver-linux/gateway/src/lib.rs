@@ -12,6 +12,7 @@
 //! | [`host_port`] | where a gateway can be reached |
 //! | [`peer`] | the `peer` commands |
 //! | [`private_file`] | files that only their owner may read |
+//! | [`query`] | printing what the journal holds |
 
 pub mod cli;
 mod clock;
@@ -27,6 +28,7 @@ pub mod peer;
 mod peer_id;
 mod peer_name;
 pub mod private_file;
+pub mod query;
 mod secret;
 
 use std::process::ExitCode;

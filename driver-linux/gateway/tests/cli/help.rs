@@ -6,7 +6,15 @@ use tallylink_gateway::Exit;
 #[test]
 fn every_command_has_examples() {
     let home = Home::new();
-    for args in [&[][..], &["peer", "add"], &["peer", "list"], &["peer", "remove"], &["peer", "rotate"], &["config"]] {
+    for args in [
+        &[][..],
+        &["peer", "add"],
+        &["peer", "list"],
+        &["peer", "remove"],
+        &["peer", "rotate"],
+        &["query"],
+        &["config"],
+    ] {
         for help in ["-h", "--help"] {
             let text = home.ok(&[args, &[help]].concat());
             assert!(text.contains("Examples:\n  tallylink "), "{args:?} {help}:\n{text}");

@@ -5,3 +5,4 @@ mod common;
 mod help;
 mod million;
 mod peers;
+mod query;

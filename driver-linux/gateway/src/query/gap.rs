@@ -1,0 +1,12 @@
+//! Why numbers of a stream are missing.
+
+/// What a reason stands for (wire-format §6.5); `None` is the journal's own.
+pub(super) fn reason(code: Option<u8>) -> &'static str {
+    match code {
+        None => "lost_here",
+        Some(1) => "overwritten",
+        Some(2) => "too_large",
+        Some(3) => "stored_elsewhere",
+        Some(_) => "other",
+    }
+}
