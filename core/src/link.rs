@@ -87,8 +87,10 @@ pub(crate) struct Inbound {
     pub(crate) since_stored: u64,
     /// Packets that are held ahead of a gap.
     pub(crate) held: u32,
-    /// BUSY was said; CREDIT follows when room returns.
+    /// BUSY was said because the driver's queue was full; CREDIT follows when room returns.
     pub(crate) was_busy: bool,
+    /// BUSY was said because no slot was free; CREDIT follows the next packet that is taken.
+    pub(crate) held_full: bool,
 }
 
 /// The sending side of a link.
@@ -210,6 +212,7 @@ impl<K> Link<K> {
                 since_stored: 0,
                 held: 0,
                 was_busy: false,
+                held_full: false,
             },
             flight: Flight::default(),
             rtt: Rtt::remembered(rtt),

@@ -260,7 +260,8 @@ impl<C: Crypto> Cx<'_, C> {
             && o.front == OutIx::NONE
             && i.held == 0
             && i.dirty == InIx::NONE
-            && !i.was_busy;
+            && !i.was_busy
+            && !i.held_full;
         if !quiet || (!peer.session.confirmed && peer.session.lives()) {
             return false;
         }

@@ -326,7 +326,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return Ok(());
         };
-        if below > s.cursor.number {
+        // What was sent before a late REFUSED may have been taken all the same: the cursor is not the measure.
+        if below > s.next {
             return Err(Stop::Fault(Fault::StoredUnsent));
         }
         s.opening = Opening::Open;
@@ -425,7 +426,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return;
         };
-        if matches!(s.opening, Opening::Refused(_)) {
+        if matches!(s.opening, Opening::Refused(until) if until > self.now) {
             return;
         }
         // What was sent of it is void: it starts at the head when it is asked for again, under the same id.
