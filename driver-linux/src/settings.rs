@@ -22,15 +22,7 @@ impl Settings {
     /// For a program that mostly sends, to one gateway.
     #[must_use]
     pub fn sender() -> Self {
-        Self {
-            config: Config {
-                held: 256,
-                max_peers: 8,
-                ..Config::default()
-            },
-            links: 1,
-            ..Self::receiver()
-        }
+        Self { config: Config { held: 256, max_peers: 8, ..Config::default() }, links: 1, ..Self::receiver() }
     }
 
     /// For a program that mostly receives, from many peers.
