@@ -71,7 +71,7 @@ impl<C: Crypto> Cx<'_, C> {
                 s.say_stored = true;
             }
             self.say_of(ix, stream);
-        } else if self.chunk_of_no_stream(ix, wire).is_err() {
+        } else if !self.repeat_refused(ix, wire) {
             // Its REFUSED was lost, and is forgotten by now: the sender would wait for ever.
             self.refuse(ix, wire, Refusal::Storage);
         }

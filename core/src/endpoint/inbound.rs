@@ -186,16 +186,19 @@ impl<C: Crypto> Cx<'_, C> {
         self.st.totals.records_delivered = self.st.totals.records_delivered.saturating_add(u64::from(starts));
     }
 
-    /// Chunks of a stream that was refused are skipped; of one that is not known at all, left unacknowledged.
-    pub(super) fn chunk_of_no_stream(&mut self, ix: LinkIx, wire: u32) -> Result<(), Stop> {
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return Err(Stop::Fault(Fault::Internal));
-        };
-        if link.inbound.refused.iter().any(|(id, _)| *id == wire) {
-            link.inbound.say_refused = true;
-            return Ok(());
-        }
-        Err(Stop::Discard(Discard::BeforeOpen))
+    /// A chunk of a stream that is not open is never acknowledged: REFUSED may be lost and a later OPEN accepted, and then
+    /// the sender must not take it for received.
+    fn chunk_of_no_stream(&mut self, ix: LinkIx, wire: u32) -> Result<(), Stop> {
+        let refused = self.repeat_refused(ix, wire);
+        Err(Stop::Discard(if refused { Discard::RefusedStream } else { Discard::BeforeOpen }))
+    }
+
+    /// Says REFUSED again, if the stream is known to be refused.
+    pub(super) fn repeat_refused(&mut self, ix: LinkIx, wire: u32) -> bool {
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return false };
+        let refused = link.inbound.refused.iter().any(|(id, _)| *id == wire);
+        link.inbound.say_refused |= refused;
+        refused
     }
 
     /// Gives the driver what waited for a gap that has closed.

@@ -205,10 +205,9 @@ impl<C: Crypto> Cx<'_, C> {
             Some(Stop::Discard(why)) => {
                 if let Some(link) = self.p.links.get_mut(ix.at()) {
                     link.ack.now = true;
-                    if why != Discard::BeforeOpen {
-                        link.say.busy = true;
-                        link.inbound.was_busy = true;
-                    }
+                    link.inbound.held_full |= why == Discard::HeldFull;
+                    link.inbound.was_busy |= why == Discard::DeliverFull;
+                    link.say.busy |= link.inbound.held_full || link.inbound.was_busy;
                 }
                 self.wake(ix);
                 Err(why)
@@ -228,7 +227,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         peer.heard = self.now;
         if core::mem::take(&mut link.recovery.parked) {
-            link.recovery.probes = 0;
+            (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             self.wake(ix);
         }
         self.roam(ix, at, number, path, size);
@@ -261,6 +260,10 @@ impl<C: Crypto> Cx<'_, C> {
         }
         if !elicits {
             return;
+        }
+        // What was ahead of a gap found no slot. The sender goes on from the gap, which needs none.
+        if core::mem::take(&mut link.inbound.held_full) && !link.inbound.was_busy {
+            (link.say.busy, link.say.credit) = (false, true);
         }
         link.ack.asked = link.ack.asked.saturating_add(1);
         // RFC 9000 §13.2.1: two packets, or one out of order, are acknowledged at once.
