@@ -25,6 +25,11 @@ pub trait Application: Deliver {
         None
     }
 
+    /// Another thread reported this through a [`Remote`](crate::network::Remote).
+    fn confirmed(&mut self, stored: Stored) {
+        let _ = stored;
+    }
+
     /// True once when room has returned after `Full`; asked each turn.
     fn room(&mut self) -> bool {
         false

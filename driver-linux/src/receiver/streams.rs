@@ -41,6 +41,11 @@ impl Entry {
         known.unwrap_or(Progress { epoch, ..Progress::default() })
     }
 
+    /// What is kept of an epoch.
+    pub(super) fn of(&mut self, epoch: Epoch) -> Option<&mut Progress> {
+        std::iter::once(&mut self.now).chain(&mut self.before).find(|p| p.epoch == epoch)
+    }
+
     /// The epoch that records come of now.
     pub(super) fn at(&mut self, epoch: Epoch) -> &mut Progress {
         if self.now.epoch != epoch {
@@ -118,15 +123,10 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Forgets the streams of a peer that was removed.
-    pub fn forget(&mut self, peer: PeerIx) {
-        let free = &mut self.free;
-        self.names.retain(|(whose, _), stream| {
-            let keep = *whose != peer;
-            if !keep {
-                free.push(*stream);
-            }
-            keep
-        });
+    /// Forgets the streams of a peer that was removed, and returns their indices: they will be given out again.
+    pub fn forget(&mut self, peer: PeerIx) -> Vec<InIx> {
+        let gone: Vec<InIx> = self.names.extract_if(|(whose, _), _| *whose == peer).map(|(_, stream)| stream).collect();
+        self.free.extend_from_slice(&gone);
+        gone
     }
 }
