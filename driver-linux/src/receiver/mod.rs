@@ -197,21 +197,28 @@ impl Receiver {
                 bytes: &t.bytes,
             });
         }
-        if records == 0 {
-            self.wait(clock::deadline(timeout));
+        let deadline = clock::deadline(timeout);
+        loop {
+            self.take_all(&mut |r| {
+                records += 1;
+                take(r);
+            });
+            // What came may be a stream's name only, or part of a record.
+            if records > 0 || !self.wait(deadline) {
+                return records;
+            }
         }
-        let mut counting = |r: Record<'_>| {
-            records += 1;
-            take(r);
-        };
+    }
+
+    /// Takes what has come, and reports it.
+    fn take_all(&mut self, take: &mut dyn FnMut(Record<'_>)) {
         // No more than what can wait at a time: then it is confirmed.
         for _ in 0..inbox::MESSAGES {
-            if !self.message(&mut counting) {
+            if !self.message(take) {
                 break;
             }
         }
         self.report();
-        records
     }
 
     /// Waits for a message. Returns false when there is none.
