@@ -2,15 +2,7 @@
 use std::{env, fs, path::Path, process::Command};
 
 /// Crates whose version decides what a figure means.
-const NAMED: [&str; 7] = [
-    "aws-lc-rs",
-    "quinn",
-    "quinn-proto",
-    "quinn-udp",
-    "ring",
-    "rustls",
-    "s2n-quic",
-];
+const NAMED: [&str; 7] = ["aws-lc-rs", "quinn", "quinn-proto", "quinn-udp", "ring", "rustls", "s2n-quic"];
 
 fn main() {
     let manifest = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -19,10 +11,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 
     let lock = fs::read_to_string(&lock).unwrap_or_default();
-    println!(
-        "cargo::rustc-env=BENCH_CRATES={}",
-        versions(&lock).join(",")
-    );
+    println!("cargo::rustc-env=BENCH_CRATES={}", versions(&lock).join(","));
     println!("cargo::rustc-env=BENCH_RUSTC={}", rustc());
     println!(
         "cargo::rustc-env=BENCH_PROFILE={} opt-level {}",
@@ -45,11 +34,7 @@ fn versions(lock: &str) -> Vec<String> {
     let mut found = Vec::new();
     for package in lock.split("[[package]]") {
         let field = |key: &str| {
-            package.lines().find_map(|line| {
-                line.strip_prefix(key)?
-                    .strip_prefix(" = \"")?
-                    .strip_suffix('"')
-            })
+            package.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"'))
         };
         if let (Some(name), Some(version)) = (field("name"), field("version"))
             && NAMED.contains(&name)

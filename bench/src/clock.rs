@@ -4,10 +4,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Time on the wall, for rates and latencies.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a measuring program reads the clock, and reads it only here"
-)]
+#[expect(clippy::disallowed_methods, reason = "a measuring program reads the clock, and reads it only here")]
 pub(crate) fn wall() -> Instant {
     Instant::now()
 }

@@ -35,11 +35,7 @@ impl Machine {
 
     /// For the head of a table.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let quick = if self.quick {
-            ", quick: not for the record"
-        } else {
-            ""
-        };
+        let quick = if self.quick { ", quick: not for the record" } else { "" };
         vec![
             format!("{} × {}, Linux {}", self.cores, self.cpu, self.kernel),
             format!("{}, {}", self.rustc, self.profile),
@@ -51,9 +47,7 @@ impl Machine {
 
 fn cpu() -> String {
     let facts = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = facts
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
+    let model = facts.lines().find_map(|line| line.strip_prefix("model name"));
     let model = model.and_then(|rest| rest.split_once(':'));
     model.map_or("unknown CPU", |(_, name)| name.trim()).into()
 }

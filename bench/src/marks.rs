@@ -55,11 +55,7 @@ pub(crate) fn judge(marks: &[Mark], figures: &[Figure]) -> Verdict {
             worst = Some((strain, judged));
         }
     }
-    Verdict {
-        marks: marks.len(),
-        missed,
-        worst: worst.map(|(_, judged)| judged),
-    }
+    Verdict { marks: marks.len(), missed, worst: worst.map(|(_, judged)| judged) }
 }
 
 impl Verdict {
@@ -72,9 +68,9 @@ impl Verdict {
 impl Mark {
     /// The strain is 1 at the mark and grows with the distance by which it is missed.
     fn judge(&self, figures: &[Figure]) -> (f64, Judged) {
-        let figure = figures.iter().find(|figure| {
-            figure.case == self.case && figure.side == self.side && figure.metric == self.metric
-        });
+        let figure = figures
+            .iter()
+            .find(|figure| figure.case == self.case && figure.side == self.side && figure.metric == self.metric);
         let found = figure.and_then(|figure| match self.bound {
             Bound::RatioAtMost(_) | Bound::RatioAtLeast(_) => figure.ratio,
             Bound::AtMost(_) => Some(figure.value),
@@ -121,16 +117,8 @@ impl fmt::Display for Verdict {
         let Some(worst) = &self.worst else {
             return write!(f, "check: no marks");
         };
-        let state = if self.missed == 0 {
-            "all met"
-        } else {
-            "MISSED"
-        };
-        write!(
-            f,
-            "check: {} of {} marks missed, {state}; worst: ",
-            self.missed, self.marks
-        )?;
+        let state = if self.missed == 0 { "all met" } else { "MISSED" };
+        write!(f, "check: {} of {} marks missed, {state}; worst: ", self.missed, self.marks)?;
         write!(f, "{}, {}, {} ", worst.case, worst.side, worst.metric)?;
         match worst.found {
             Some(found) => write!(f, "{found:.3}")?,

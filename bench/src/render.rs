@@ -23,10 +23,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let entries = fs::read_dir(&arguments.directory);
     for entry in entries.with_context(|| format!("cannot read {directory}"))? {
         let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "jsonl")
-        {
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
             render(&path)?;
         }
     }

@@ -60,11 +60,7 @@ impl Report {
 
     /// Prints the results as JSON lines or as tables.
     pub(crate) fn print(&self, json: bool) -> Result<()> {
-        let text = if json {
-            self.json()?
-        } else {
-            tables(&self.lines)
-        };
+        let text = if json { self.json()? } else { tables(&self.lines) };
         Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
     }
 
@@ -88,8 +84,6 @@ pub(crate) fn load(path: &Path) -> Result<Vec<Line>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
     text.lines()
         .zip(1..)
-        .map(|(line, number)| {
-            serde_json::from_str(line).with_context(|| format!("{name}, line {number}"))
-        })
+        .map(|(line, number)| serde_json::from_str(line).with_context(|| format!("{name}, line {number}")))
         .collect()
 }

@@ -54,11 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let options = &arguments.options;
     let enough = if options.quick { CPU_QUICK } else { CPU_FULL };
     let sides: Vec<_> = arguments.sides.iter().map(|name| name.side()).collect();
-    let cases: Vec<_> = arguments
-        .sizes
-        .iter()
-        .map(|&size| case(options.seed, size))
-        .collect();
+    let cases: Vec<_> = arguments.sizes.iter().map(|&size| case(options.seed, size)).collect();
     let cases = cases.into_iter().collect::<Result<Vec<_>>>()?;
 
     let measured = rounds::measure(&cases, &sides, options.rounds, enough)?;
@@ -79,10 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 fn case(seed: u64, size: u32) -> Result<Case> {
     let bytes = usize::try_from(size).context("a record size that this machine cannot hold")?;
-    Ok(Case {
-        name: format!("{size} B"),
-        workload: Arc::new(Workload::new(seed, bytes)),
-    })
+    Ok(Case { name: format!("{size} B"), workload: Arc::new(Workload::new(seed, bytes)) })
 }
 
 /// Every side must bring every record unharmed; Tallylink must keep its budget, whether it was asked for
@@ -91,12 +84,7 @@ fn marks(cases: &[Case], sides: &[Box<dyn side::Side>]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for case in cases {
         let mut mark = |side: &str, metric, bound| {
-            marks.push(Mark {
-                case: case.name.clone(),
-                side: side.into(),
-                metric,
-                bound,
-            });
+            marks.push(Mark { case: case.name.clone(), side: side.into(), metric, bound });
         };
         for side in sides {
             mark(side.name(), figures::ERRORS, Bound::AtMost(0.0));

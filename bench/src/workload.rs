@@ -39,12 +39,7 @@ impl Workload {
         let period = 1 << fitting.ilog2();
         let mut random = SplitMix64(seed ^ size as u64);
         let table = (0..period * STEP + size).map(|_| random.byte()).collect();
-        Self {
-            seed,
-            size,
-            period,
-            table,
-        }
+        Self { seed, size, period, table }
     }
 
     /// Bytes of each record.
@@ -88,8 +83,7 @@ impl Workload {
         let head = head.get(offset..).unwrap_or_default();
         let (in_head, in_body) = bytes.split_at(head.len().min(bytes.len()));
         let from = offset.saturating_sub(HEAD);
-        in_head == &head[..in_head.len()]
-            && in_body == &self.body(number)[from..from + in_body.len()]
+        in_head == &head[..in_head.len()] && in_body == &self.body(number)[from..from + in_body.len()]
     }
 }
 

@@ -118,11 +118,7 @@ impl Config {
     /// The first field that is out of its range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let rules = [
-            (
-                "max_record",
-                self.max_record < LARGEST_RECORD >> 1,
-                "below 2^29",
-            ),
+            ("max_record", self.max_record < LARGEST_RECORD >> 1, "below 2^29"),
             ("max_datagram", self.max_datagram >= 1200, "at least 1200"),
             (
                 "initial_datagram",
@@ -148,16 +144,8 @@ impl Config {
                     && self.max_credit <= LARGEST_WINDOW,
                 "at least first_credit and one record of max_record, at most 2^40 - 1",
             ),
-            (
-                "streams",
-                (1..=STREAMS_MAX).contains(&self.streams),
-                "from 1 to 1024",
-            ),
-            (
-                "max_peers",
-                (1..=1 << 24).contains(&self.max_peers),
-                "from 1 to 2^24",
-            ),
+            ("streams", (1..=STREAMS_MAX).contains(&self.streams), "from 1 to 1024"),
+            ("max_peers", (1..=1 << 24).contains(&self.max_peers), "from 1 to 2^24"),
             ("turn", self.turn >= 1, "at least 1"),
             ("suites", !self.suites.is_empty(), "at least one"),
         ];

@@ -1,6 +1,6 @@
 //! Where received records go.
 
-use crate::ids::{InIx, PeerIx, Position};
+use crate::ids::{Epoch, InIx, PeerIx, Position};
 use crate::wire::Open;
 
 /// The driver's part in receiving. Each call happens within one `handle_datagram` or `room`, in the order of the stream.
@@ -8,7 +8,7 @@ pub trait Deliver {
     /// A peer opens a stream, or opens it again in a new session.
     ///
     /// The driver owns the names: it gives each (peer, name) one index of `Parts::inbound` for as long as it likes, and
-    /// looks up what it knows of the epoch.
+    /// looks up what it knows of the epoch. Nothing may come of it: a late OPEN of an earlier epoch is asked about as well.
     ///
     /// # Errors
     /// A [`Refusal`], which the sender is told; it asks again later.
@@ -25,7 +25,7 @@ pub trait Deliver {
     ///
     /// # Errors
     /// [`Full`] as for [`Deliver::records`].
-    fn gap(&mut self, stream: InIx, from: u64, below: u64, reason: u8) -> Result<(), Full>;
+    fn gap(&mut self, stream: InIx, epoch: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full>;
 }
 
 /// Records of one stream in their stored form, lent from the packet: `[size varint][bytes]…`.
@@ -33,6 +33,8 @@ pub trait Deliver {
 pub struct Batch<'a> {
     /// The stream, as [`Deliver::open`] named it.
     pub stream: InIx,
+    /// The numbering of its records.
+    pub epoch: Epoch,
     /// Where the bytes begin. It continues the batch before, or is the start of the record that was unfinished when the
     /// session ended (the part is then void).
     pub from: Position,

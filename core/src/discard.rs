@@ -109,10 +109,7 @@ pub struct Counters {
 
 impl Default for Counters {
     fn default() -> Self {
-        Self {
-            discards: [0; Discard::ALL.len()],
-            faults: [0; Fault::ALL.len()],
-        }
+        Self { discards: [0; Discard::ALL.len()], faults: [0; Fault::ALL.len()] }
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Error {
     BadRing,
     /// No more streams are allowed.
     TooManyStreams,
+    /// The ring holds records that are not STORED yet.
+    NotStored,
 }
 
 impl fmt::Display for Error {
@@ -31,6 +33,7 @@ impl fmt::Display for Error {
             Self::NameTaken => "a stream of that name is open already",
             Self::BadRing => "the part of the ring is empty, too large, or not within the ring",
             Self::TooManyStreams => "no more streams are allowed",
+            Self::NotStored => "the ring holds records that are not STORED yet",
         })
     }
 }

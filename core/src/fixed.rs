@@ -50,18 +50,9 @@ impl<
 {
     const SIZES: () = {
         assert!(PEERS >= 1, "at least one peer");
-        assert!(
-            SENT >= 4 && SENT.is_power_of_two(),
-            "SENT is a power of two, at least 4"
-        );
-        assert!(
-            WORDS >= 1 && WORDS.is_power_of_two(),
-            "WORDS is a power of two, at least 1"
-        );
-        assert!(
-            DATAGRAM >= 1200 && DATAGRAM <= 65_507,
-            "DATAGRAM is from 1200 to 65507"
-        );
+        assert!(SENT >= 4 && SENT.is_power_of_two(), "SENT is a power of two, at least 4");
+        assert!(WORDS >= 1 && WORDS.is_power_of_two(), "WORDS is a power of two, at least 1");
+        assert!(DATAGRAM >= 1200 && DATAGRAM <= 65_507, "DATAGRAM is from 1200 to 65507");
         assert!(RING <= 1 << 30, "RING is at most 2^30");
     };
 

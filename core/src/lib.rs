@@ -45,3 +45,4 @@ pub use recovery::sent::Sent;
 pub use storage::{Parts, Storage};
 pub use stream::{EpochSource, Held, InStream, OutStream};
 pub use time::{Duration, Instant};
+pub use wire::{Open, Previous};

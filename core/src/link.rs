@@ -24,6 +24,9 @@ pub struct Link<K> {
     pub(crate) next: LinkIx,
     /// Listed among those with something to send.
     pub(crate) ready: bool,
+    /// Listed among those that may be given to another peer if they are idle then, and the next one of these.
+    pub(crate) spare: bool,
+    pub(crate) next_spare: LinkIx,
     /// Packets left in this turn.
     pub(crate) turn: u16,
     /// When `handle_timeout` must look at this link, and where it stands in the heap of timers.
@@ -104,8 +107,6 @@ pub(crate) struct Outbound {
     pub(crate) credit_from: u64,
     /// The other end had no room: only probes leave.
     pub(crate) busy: bool,
-    /// The next stream id.
-    pub(crate) next_stream: u32,
     /// When to ask again for a confirmation, and how often that was done.
     pub(crate) query_at: Instant,
     pub(crate) queries: u8,
@@ -190,19 +191,15 @@ impl<K> Link<K> {
             peer,
             next: LinkIx::NONE,
             ready: false,
+            spare: false,
+            next_spare: LinkIx::NONE,
             turn: 0,
             deadline: Instant::NEVER,
             heap_at: u32::MAX,
             tx: None,
             rx: None,
             window: Window::default(),
-            ack: AckDue {
-                changed: heapless::Vec::new(),
-                asked: 0,
-                now: false,
-                due: Instant::NEVER,
-                largest_at: now,
-            },
+            ack: AckDue { changed: heapless::Vec::new(), asked: 0, now: false, due: Instant::NEVER, largest_at: now },
             inbound: Inbound {
                 last: InIx::NONE,
                 dirty: InIx::NONE,
@@ -234,18 +231,11 @@ impl<K> Link<K> {
                 wanted: None,
                 credit_from: 0,
                 busy: false,
-                next_stream: 1,
                 query_at: Instant::NEVER,
                 queries: 0,
                 last: OutIx::NONE,
             },
-            path: PathState {
-                datagram,
-                budget: u64::MAX,
-                fallback: None,
-                fallback_at: Instant::NEVER,
-                since: 0,
-            },
+            path: PathState { datagram, budget: u64::MAX, fallback: None, fallback_at: Instant::NEVER, since: 0 },
             exchange: None,
             long: None,
             say: Say::default(),

@@ -15,10 +15,7 @@ impl Path {
     /// A path to `remote`, from whatever address the system chooses.
     #[must_use]
     pub const fn to(remote: SocketAddr) -> Self {
-        Self {
-            local: None,
-            remote,
-        }
+        Self { local: None, remote }
     }
 
     /// True when both lead to the same end: an IPv4 address mapped into IPv6 is the same address, and the flow label and an
@@ -38,8 +35,6 @@ impl Path {
     }
 
     /// No path at all.
-    pub(crate) const NOWHERE: Self = Self {
-        local: None,
-        remote: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
-    };
+    pub(crate) const NOWHERE: Self =
+        Self { local: None, remote: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0) };
 }

@@ -78,6 +78,8 @@ pub(crate) struct Session {
     pub(crate) theirs: Label,
     /// Device end: the gateway's boot.
     pub(crate) gateway_boot: Boot,
+    /// The id of the next stream that this end opens: ids ascend and are never used again in a session.
+    pub(crate) next_stream: u32,
     /// Both ends use labels.
     pub(crate) confirmed: bool,
 }
@@ -97,6 +99,7 @@ impl Session {
             ours: Label(0),
             theirs: Label(0),
             gateway_boot: Boot([0; 8]),
+            next_stream: 1,
             confirmed: false,
         }
     }
@@ -132,11 +135,7 @@ impl Default for Peer {
 impl Peer {
     /// The key with this id.
     pub(crate) fn key(&self, id: KeyId) -> Option<&Psk> {
-        self.keys
-            .iter()
-            .flatten()
-            .find(|(k, _)| *k == id)
-            .map(|(_, key)| key)
+        self.keys.iter().flatten().find(|(k, _)| *k == id).map(|(_, key)| key)
     }
 
     /// The key that a device end uses: the newest, which is kept first.
@@ -202,11 +201,7 @@ impl Provision {
     /// A peer with one key.
     #[must_use]
     pub fn new(id: PeerId, end: End, key: KeyId, psk: Psk) -> Self {
-        Self {
-            id,
-            end,
-            keys: [Some((key, psk)), None],
-        }
+        Self { id, end, keys: [Some((key, psk)), None] }
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -215,13 +210,6 @@ impl Provision {
             [None, None] => false,
             _ => true,
         };
-        if distinct {
-            Ok(())
-        } else {
-            Err(ConfigError {
-                field: "keys",
-                must: "one key, or two with different ids",
-            })
-        }
+        if distinct { Ok(()) } else { Err(ConfigError { field: "keys", must: "one key, or two with different ids" }) }
     }
 }

@@ -119,12 +119,7 @@ pub(crate) struct Bounds {
 #[inline]
 pub(crate) fn cut(ring: &[u8], at: u32, offset: u32, rest: u32, bounds: Bounds) -> Cut {
     let len = ring.len() as u32;
-    let Bounds {
-        available,
-        room,
-        credit,
-        max_stored,
-    } = bounds;
+    let Bounds { available, room, credit, max_stored } = bounds;
     let mut cut = Cut::default();
     if rest > 0 {
         cut.len = rest.min(room);
@@ -194,10 +189,7 @@ pub(crate) struct Run {
 /// Walks packed records while they fit in `room`. `None` when the bytes are no run of whole records, or one of them is
 /// above `max_record`.
 pub(crate) fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> {
-    let mut run = Run {
-        records: 0,
-        bytes: 0,
-    };
+    let mut run = Run { records: 0, bytes: 0 };
     let mut rest = packed;
     while !rest.is_empty() {
         let (size, length) = varint::decode(rest).ok()?;
@@ -210,10 +202,7 @@ pub(crate) fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> 
         if bytes > room {
             break;
         }
-        run = Run {
-            records: run.records.saturating_add(1),
-            bytes,
-        };
+        run = Run { records: run.records.saturating_add(1), bytes };
         rest = after;
     }
     Some(run)

@@ -49,34 +49,18 @@ impl<K> Parts<'_, K> {
     pub(crate) fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let links = self.links.len();
         let rules = [
-            (
-                "peers",
-                self.peers.len() <= config.max_peers as usize,
-                "no longer than max_peers",
-            ),
+            ("peers", self.peers.len() <= config.max_peers as usize, "no longer than max_peers"),
             ("links", links >= 1, "at least one long"),
-            (
-                "sent",
-                self.sent.len() == links.saturating_mul(config.in_flight as usize),
-                "links × in_flight long",
-            ),
+            ("sent", self.sent.len() == links.saturating_mul(config.in_flight as usize), "links × in_flight long"),
             (
                 "windows",
                 self.windows.len() == links.saturating_mul(config.window_words()),
                 "links × ack_window / 64 long",
             ),
-            (
-                "held",
-                self.held.len() == usize::from(config.held),
-                "held long",
-            ),
+            ("held", self.held.len() == usize::from(config.held), "held long"),
             (
                 "slots",
-                self.slots.len()
-                    == self
-                        .held
-                        .len()
-                        .saturating_mul(usize::from(config.max_datagram)),
+                self.slots.len() == self.held.len().saturating_mul(usize::from(config.max_datagram)),
                 "held × max_datagram long",
             ),
             ("timers", self.timers.len() == links, "as long as links"),
@@ -92,6 +76,5 @@ impl<K> Parts<'_, K> {
 #[inline]
 pub(crate) fn of_link<T>(all: &mut [T], link: LinkIx, each: usize) -> &mut [T] {
     let start = link.at().saturating_mul(each);
-    all.get_mut(start..start.saturating_add(each))
-        .unwrap_or_default()
+    all.get_mut(start..start.saturating_add(each)).unwrap_or_default()
 }

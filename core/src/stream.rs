@@ -178,11 +178,7 @@ impl OutStream {
     #[inline]
     pub(crate) fn advance(&self, at: u32, bytes: u32) -> u32 {
         let on = at.saturating_add(bytes);
-        if on >= self.ring_len {
-            on.saturating_sub(self.ring_len)
-        } else {
-            on
-        }
+        if on >= self.ring_len { on.saturating_sub(self.ring_len) } else { on }
     }
 }
 
@@ -242,11 +238,6 @@ pub struct Held {
 
 impl Default for Held {
     fn default() -> Self {
-        Self {
-            next: u32::MAX,
-            start: Position::default(),
-            rest: 0,
-            len: 0,
-        }
+        Self { next: u32::MAX, start: Position::default(), rest: 0, len: 0 }
     }
 }

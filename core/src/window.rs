@@ -29,10 +29,7 @@ impl Window {
     /// Restores a window from its newest 64 bits: bit i is number `next − 1 − i`.
     pub(crate) fn restore(next: u64, bits: u64, words: &mut [u64]) -> Self {
         words.fill(0);
-        let window = Self {
-            next,
-            floor: next.saturating_sub(64),
-        };
+        let window = Self { next, floor: next.saturating_sub(64) };
         for i in 0..64u64 {
             if bits >> i & 1 == 1
                 && let Some(number) = next.checked_sub(i.saturating_add(1))
@@ -45,11 +42,9 @@ impl Window {
 
     /// The newest 64 bits, for [`Window::restore`].
     pub(crate) fn newest(&self, words: &[u64]) -> u64 {
-        (0..64u64).fold(0, |bits, i| {
-            match self.next.checked_sub(i.saturating_add(1)) {
-                Some(n) if self.has(words, n) => bits | 1 << i,
-                _ => bits,
-            }
+        (0..64u64).fold(0, |bits, i| match self.next.checked_sub(i.saturating_add(1)) {
+            Some(n) if self.has(words, n) => bits | 1 << i,
+            _ => bits,
         })
     }
 
@@ -122,18 +117,12 @@ impl Window {
     pub(crate) fn run_around(&self, words: &[u64], number: u64) -> PacketRange {
         const REACH: u64 = 16 * 64;
         let lowest = self.lowest(words).max(number.saturating_sub(REACH));
-        let highest = self
-            .next
-            .saturating_sub(1)
-            .min(number.saturating_add(REACH));
+        let highest = self.next.saturating_sub(1).min(number.saturating_add(REACH));
         let (mut low, mut high) = (number, number);
         while low > lowest {
             let below = low.saturating_sub(1);
             // A whole word of received numbers is passed in one step.
-            if below & 63 == 63
-                && below.saturating_sub(63) >= lowest
-                && word(words, below) == u64::MAX
-            {
+            if below & 63 == 63 && below.saturating_sub(63) >= lowest && word(words, below) == u64::MAX {
                 low = below.saturating_sub(63);
             } else if bit(words, below) {
                 low = below;

@@ -37,12 +37,8 @@ impl Crypto for AwsLc {
 
     fn seal(&self, key: &AwsLcKey, pn: u64, aad: &[u8], body: &mut [u8]) -> Tag {
         let nonce = Nonce::assume_unique_for_key(nonce(pn));
-        let sealed = key
-            .0
-            .seal_in_place_separate_tag(nonce, Aad::from(aad), body);
-        let tag = sealed
-            .ok()
-            .and_then(|tag| <[u8; TAG_LEN]>::try_from(tag.as_ref()).ok());
+        let sealed = key.0.seal_in_place_separate_tag(nonce, Aad::from(aad), body);
+        let tag = sealed.ok().and_then(|tag| <[u8; TAG_LEN]>::try_from(tag.as_ref()).ok());
         // AWS-LC refuses only lengths beyond a datagram's. Should it ever refuse more, no plaintext may leave.
         Tag::from_bytes(tag.unwrap_or_else(|| {
             body.zeroize();
@@ -50,18 +46,9 @@ impl Crypto for AwsLc {
         }))
     }
 
-    fn open(
-        &self,
-        key: &AwsLcKey,
-        pn: u64,
-        aad: &[u8],
-        body: &mut [u8],
-        tag: &Tag,
-    ) -> Result<(), Forged> {
+    fn open(&self, key: &AwsLcKey, pn: u64, aad: &[u8], body: &mut [u8], tag: &Tag) -> Result<(), Forged> {
         let nonce = Nonce::assume_unique_for_key(nonce(pn));
-        let opened = key
-            .0
-            .open_in_place_separate_tag(nonce, Aad::from(aad), tag.as_bytes(), body);
+        let opened = key.0.open_in_place_separate_tag(nonce, Aad::from(aad), tag.as_bytes(), body);
         opened.map(drop).map_err(|_| {
             // It may have left plaintext that failed the check.
             body.zeroize();

@@ -72,13 +72,7 @@ fn an_altered_packet_is_refused_and_leaves_no_plaintext() {
         for bit in 0..128 {
             let mut other = *tag.as_bytes();
             other[bit / 8] ^= 1 << (bit % 8);
-            refused(
-                &right,
-                5,
-                b"header",
-                sealed.to_vec(),
-                &Tag::from_bytes(other),
-            );
+            refused(&right, 5, b"header", sealed.to_vec(), &Tag::from_bytes(other));
         }
     }
 }
@@ -90,8 +84,5 @@ fn the_backend_offers_every_suite() {
 
 #[test]
 fn a_key_does_not_print() {
-    assert_eq!(
-        format!("{:?}", key(&AwsLc, Suite::Aes128Gcm, [0xa5; 32])),
-        "AwsLcKey(..)"
-    );
+    assert_eq!(format!("{:?}", key(&AwsLc, Suite::Aes128Gcm, [0xa5; 32])), "AwsLcKey(..)");
 }

@@ -15,12 +15,7 @@ fn figure(case: &str, value: f64, ratio: f64) -> Figure {
 }
 
 fn mark(case: &str, bound: Bound) -> Mark {
-    Mark {
-        case: case.into(),
-        side: "s".into(),
-        metric: "m",
-        bound,
-    }
+    Mark { case: case.into(), side: "s".into(), metric: "m", bound }
 }
 
 #[test]
@@ -40,10 +35,7 @@ fn all_met_passes_and_names_the_closest() {
 #[test]
 fn one_missed_fails_and_is_named() {
     let figures = [figure("a", 1.0, 0.51), figure("b", 9.0, 1.2)];
-    let marks = [
-        mark("b", Bound::RatioAtLeast(1.19)),
-        mark("a", Bound::RatioAtMost(0.5)),
-    ];
+    let marks = [mark("b", Bound::RatioAtLeast(1.19)), mark("a", Bound::RatioAtMost(0.5))];
     let verdict = judge(&marks, &figures);
     assert!(!verdict.passed());
     assert_eq!(verdict.missed, 1);
@@ -53,10 +45,7 @@ fn one_missed_fails_and_is_named() {
 #[test]
 fn an_error_where_none_is_allowed_is_worse_than_any_ratio() {
     let figures = [figure("a", 1.0, 50.0)];
-    let marks = [
-        mark("a", Bound::RatioAtMost(0.5)),
-        mark("a", Bound::AtMost(0.0)),
-    ];
+    let marks = [mark("a", Bound::RatioAtMost(0.5)), mark("a", Bound::AtMost(0.0))];
     assert_eq!(judge(&marks, &figures).worst.unwrap().found, Some(1.0));
 }
 

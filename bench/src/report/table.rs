@@ -49,9 +49,7 @@ fn table(figures: &[&Figure]) -> Table {
         let unit = unit.map_or("", |figure| figure.unit.as_str());
         let separator = if unit.is_empty() { "" } else { ", " };
         let name = format!("{}{separator}{unit}", metric.replace('_', " "));
-        let cells = sides
-            .iter()
-            .map(|side| of(side).map_or(String::new(), |figure| cell(figure)));
+        let cells = sides.iter().map(|side| of(side).map_or(String::new(), |figure| cell(figure)));
         table.add_row([name].into_iter().chain(cells));
     }
     for column in table.column_iter_mut().skip(1) {

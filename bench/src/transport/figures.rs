@@ -27,53 +27,26 @@ struct Metric {
 }
 
 impl Metric {
-    const fn new(
-        name: &'static str,
-        unit: &'static str,
-        compared: bool,
-        of: fn(&Round) -> Option<f64>,
-    ) -> Self {
-        Self {
-            name,
-            unit,
-            compared,
-            of,
-            over_rounds: |values| median(values),
-        }
+    const fn new(name: &'static str, unit: &'static str, compared: bool, of: fn(&Round) -> Option<f64>) -> Self {
+        Self { name, unit, compared, of, over_rounds: |values| median(values) }
     }
 }
 
 const METRICS: [Metric; 14] = [
-    Metric::new(CPU, "ns", true, |round| {
-        Some(nanoseconds(round, round.cpu()))
-    }),
-    Metric::new("sender_cpu_per_record", "ns", true, |round| {
-        of_end(round, End::Sender)
-    }),
-    Metric::new("receiver_cpu_per_record", "ns", true, |round| {
-        of_end(round, End::Receiver)
-    }),
-    Metric::new("other_cpu_per_record", "ns", false, |round| {
-        Some(nanoseconds(round, round.other_cpu))
-    }),
-    Metric::new(RATE, "1/s", true, |round| {
-        Some(round.records as f64 / round.run.elapsed.as_secs_f64())
-    }),
+    Metric::new(CPU, "ns", true, |round| Some(nanoseconds(round, round.cpu()))),
+    Metric::new("sender_cpu_per_record", "ns", true, |round| of_end(round, End::Sender)),
+    Metric::new("receiver_cpu_per_record", "ns", true, |round| of_end(round, End::Receiver)),
+    Metric::new("other_cpu_per_record", "ns", false, |round| Some(nanoseconds(round, round.other_cpu))),
+    Metric::new(RATE, "1/s", true, |round| Some(round.records as f64 / round.run.elapsed.as_secs_f64())),
     Metric::new("cpu_per_datagram", "ns", false, |round| {
         Some(round.cpu().as_secs_f64() * 1e9 / round.run.wire.datagrams as f64)
     }),
     Metric::new("records_per_datagram", "", false, |round| {
         Some(round.records as f64 / round.run.wire.datagrams as f64)
     }),
-    Metric::new("datagrams", "", false, |round| {
-        Some(round.run.wire.datagrams as f64)
-    }),
-    Metric::new("largest_datagram", "B", false, |round| {
-        Some(round.run.wire.largest as f64)
-    }),
-    Metric::new("lost_packets", "", false, |round| {
-        Some(round.run.wire.lost as f64)
-    }),
+    Metric::new("datagrams", "", false, |round| Some(round.run.wire.datagrams as f64)),
+    Metric::new("largest_datagram", "B", false, |round| Some(round.run.wire.largest as f64)),
+    Metric::new("lost_packets", "", false, |round| Some(round.run.wire.lost as f64)),
     Metric::new("datagrams_per_send_call", "", false, |round| {
         Some(round.run.wire.datagrams as f64 / round.run.wire.send_calls? as f64)
     }),
@@ -82,9 +55,7 @@ const METRICS: [Metric; 14] = [
     }),
     Metric {
         over_rounds: |values| values.into_iter().fold(f64::INFINITY, f64::min),
-        ..Metric::new("least_cpu_of_a_round", "s", false, |round| {
-            Some(round.cpu().as_secs_f64())
-        })
+        ..Metric::new("least_cpu_of_a_round", "s", false, |round| Some(round.cpu().as_secs_f64()))
     },
     Metric {
         over_rounds: |values| values.into_iter().sum(),
@@ -123,18 +94,14 @@ fn reference(sides: &[SideRounds]) -> Option<&SideRounds> {
         let cpu = |round: &Round| nanoseconds(round, round.cpu());
         median(side.rounds.iter().map(cpu))
     };
-    let quinns = sides
-        .iter()
-        .filter(|side| side.side.starts_with(REFERENCES));
+    let quinns = sides.iter().filter(|side| side.side.starts_with(REFERENCES));
     quinns.min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
 /// Compared within each round, since the machine may change from one to the next.
 fn ratio(metric: &Metric, side: &SideRounds, reference: &SideRounds) -> f64 {
     let rounds = side.rounds.iter().zip(&reference.rounds);
-    median(
-        rounds.filter_map(|(round, reference)| Some((metric.of)(round)? / (metric.of)(reference)?)),
-    )
+    median(rounds.filter_map(|(round, reference)| Some((metric.of)(round)? / (metric.of)(reference)?)))
 }
 
 fn of_end(round: &Round, end: End) -> Option<f64> {

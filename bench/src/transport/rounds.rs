@@ -51,12 +51,7 @@ impl Round {
 }
 
 /// Runs all sides on all cases, each for at least `enough` CPU in each of `rounds`.
-pub(crate) fn measure(
-    cases: &[Case],
-    sides: &[Box<dyn Side>],
-    rounds: u32,
-    enough: Duration,
-) -> Result<Vec<Measured>> {
+pub(crate) fn measure(cases: &[Case], sides: &[Box<dyn Side>], rounds: u32, enough: Duration) -> Result<Vec<Measured>> {
     let progress = progress(cases.len() * sides.len() * (rounds as usize + 1));
     let mut plans = Vec::new();
     for case in cases {
@@ -93,18 +88,9 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Carries a little, to find out how much is enough.
-    fn probe(
-        case: &'a Case,
-        side: &'a dyn Side,
-        enough: Duration,
-        progress: &ProgressBar,
-    ) -> Result<Self> {
-        let mut plan = Self {
-            case,
-            side,
-            records: (PROBE_BYTES / case.workload.size().max(1) as u64).max(1),
-            rounds: Vec::new(),
-        };
+    fn probe(case: &'a Case, side: &'a dyn Side, enough: Duration, progress: &ProgressBar) -> Result<Self> {
+        let mut plan =
+            Self { case, side, records: (PROBE_BYTES / case.workload.size().max(1) as u64).max(1), rounds: Vec::new() };
         let probe = plan.run(progress)?;
         progress.inc(1);
         plan.aim(&probe, enough);
@@ -125,15 +111,9 @@ impl<'a> Plan<'a> {
     fn run(&self, progress: &ProgressBar) -> Result<Round> {
         let (case, side) = (&self.case.name, self.side.name());
         progress.set_message(format!("{case}, {side}"));
-        let job = Job {
-            workload: Arc::clone(&self.case.workload),
-            records: self.records,
-        };
+        let job = Job { workload: Arc::clone(&self.case.workload), records: self.records };
         let (process, here) = (clock::process_cpu(), clock::thread_cpu());
-        let run = self
-            .side
-            .run(&job)
-            .with_context(|| format!("{side} at {case}"))?;
+        let run = self.side.run(&job).with_context(|| format!("{side} at {case}"))?;
         let here = clock::thread_cpu().saturating_sub(here);
         let process = clock::process_cpu().saturating_sub(process);
         let known: Duration = run.threads.iter().map(|thread| thread.total).sum();
@@ -142,11 +122,7 @@ impl<'a> Plan<'a> {
             largest <= MAX_DATAGRAM.into(),
             "{side} sent a datagram of {largest} B, above the {MAX_DATAGRAM} B all sides are held to"
         );
-        Ok(Round {
-            records: self.records,
-            run,
-            other_cpu: process.saturating_sub(here).saturating_sub(known),
-        })
+        Ok(Round { records: self.records, run, other_cpu: process.saturating_sub(here).saturating_sub(known) })
     }
 
     /// Sets the number of records so that the next round uses enough CPU if they cost the same.
@@ -157,10 +133,7 @@ impl<'a> Plan<'a> {
     }
 
     fn finish(self) -> SideRounds {
-        SideRounds {
-            side: self.side.name(),
-            rounds: self.rounds,
-        }
+        SideRounds { side: self.side.name(), rounds: self.rounds }
     }
 }
 

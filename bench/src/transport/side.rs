@@ -99,11 +99,7 @@ impl<T: Send + 'static> Metered<T> {
         let run = move || {
             let mut meter = Meter::default();
             let result = body(&mut meter).with_context(|| format!("thread `{name}`"))?;
-            let cpu = ThreadCpu {
-                end,
-                work: meter.work,
-                total: clock::thread_cpu(),
-            };
+            let cpu = ThreadCpu { end, work: meter.work, total: clock::thread_cpu() };
             Ok((result, cpu))
         };
         let thread = thread::Builder::new().name(name.into()).spawn(run)?;

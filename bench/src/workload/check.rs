@@ -25,13 +25,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     pub(crate) fn new(workload: Arc<Workload>) -> Self {
-        Self {
-            workload,
-            next: 0,
-            offset: 0,
-            spoilt: false,
-            wrong: 0,
-        }
+        Self { workload, next: 0, offset: 0, spoilt: false, wrong: 0 }
     }
 
     /// Takes the next record, which arrived whole.
@@ -57,10 +51,7 @@ impl Checker {
     }
 
     pub(crate) fn finish(&self) -> Checked {
-        Checked {
-            records: self.next,
-            wrong: self.wrong,
-        }
+        Checked { records: self.next, wrong: self.wrong }
     }
 }
 
@@ -76,12 +67,7 @@ pub(crate) struct LengthPrefixed {
 
 impl LengthPrefixed {
     pub(crate) fn new(workload: Arc<Workload>) -> Self {
-        Self {
-            checker: Checker::new(workload),
-            prefix: [0; 4],
-            have: 0,
-            need: 0,
-        }
+        Self { checker: Checker::new(workload), prefix: [0; 4], have: 0, need: 0 }
     }
 
     /// Takes the next bytes of the stream, wherever they were cut.

@@ -22,13 +22,7 @@ impl Packed {
             bytes.extend_from_slice(&workload.head(number)[..head]);
             bytes.extend_from_slice(workload.body(number));
         }
-        Self {
-            bytes,
-            head,
-            prefix: prefix.len(),
-            stride,
-            period: workload.period(),
-        }
+        Self { bytes, head, prefix: prefix.len(), stride, period: workload.period() }
     }
 
     /// Records `first..first + count`, where `first` begins a period and `count` is cut to one.

@@ -32,11 +32,7 @@ fn every_record_is_recognised_wherever_the_stream_is_cut() {
         let bytes = stream(&workload, records);
         for cut in [1, 3, 5, 64, 1_436, bytes.len()] {
             let found = check(&workload, &bytes, cut);
-            assert_eq!(
-                found,
-                Checked { records, wrong: 0 },
-                "size {size}, cut {cut}"
-            );
+            assert_eq!(found, Checked { records, wrong: 0 }, "size {size}, cut {cut}");
         }
     }
 }
@@ -53,14 +49,7 @@ fn one_flipped_bit_spoils_exactly_one_record() {
         bytes[at] ^= 1;
         for cut in [50, bytes.len()] {
             let found = check(&workload, &bytes, cut);
-            assert_eq!(
-                found,
-                Checked {
-                    records: 40,
-                    wrong: 1
-                },
-                "byte {at}, cut {cut}"
-            );
+            assert_eq!(found, Checked { records: 40, wrong: 1 }, "byte {at}, cut {cut}");
         }
     }
 }
@@ -83,14 +72,7 @@ fn a_stream_that_ends_inside_a_record_is_wrong() {
     let bytes = stream(&workload, 2);
     for length in 66..130 {
         let found = check(&workload, &bytes[..length], 1_000);
-        assert_eq!(
-            found,
-            Checked {
-                records: 1,
-                wrong: 1
-            },
-            "length {length}"
-        );
+        assert_eq!(found, Checked { records: 1, wrong: 1 }, "length {length}");
     }
 }
 
@@ -99,11 +81,5 @@ fn another_seed_makes_other_records() {
     let bytes = stream(&Workload::new(SEED, 61), 10);
     let other = Arc::new(Workload::new(SEED + 1, 61));
     let found = check(&other, &bytes, 1_000);
-    assert_eq!(
-        found,
-        Checked {
-            records: 10,
-            wrong: 10
-        }
-    );
+    assert_eq!(found, Checked { records: 10, wrong: 10 });
 }

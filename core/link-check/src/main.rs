@@ -13,6 +13,7 @@ use core::panic::PanicInfo;
 extern crate alloc;
 
 mod reach;
+mod sizes;
 
 /// Where the image starts; whatever this refers to is linked.
 #[unsafe(no_mangle)]

@@ -122,8 +122,7 @@ impl Model for AckWindow {
         if state.ack_only_left > 0 {
             into.push(Event::SendAckOnly);
         }
-        let arriving = (0..state.sent.len() as u8)
-            .filter(|number| self.judge(state, *number) == Arrival::Fresh);
+        let arriving = (0..state.sent.len() as u8).filter(|number| self.judge(state, *number) == Arrival::Fresh);
         into.extend(arriving.map(Event::Arrives));
         if state.acks_left > 0 && state.top.is_some() {
             into.push(Event::Ack);
@@ -164,18 +163,14 @@ impl Model for AckWindow {
         }
         let silent = state.accepted & !state.changed & !state.listed;
         if silent != 0 {
-            let seen =
-                format!("packets {silent:#b} accepted, passed over by an ACK, and due in none");
+            let seen = format!("packets {silent:#b} accepted, passed over by an ACK, and due in none");
             return Err(Violation::new(Property::AckIsComplete, seen));
         }
         let oldest = lowest(state.outstanding & !state.accepted);
         if let Some(oldest) = oldest
             && judge_arrival(oldest, state.top, self.width, |_| false) == Arrival::TooOld
         {
-            let seen = format!(
-                "packet {oldest} is on the way, the window ends at {:?}",
-                state.top
-            );
+            let seen = format!("packet {oldest} is on the way, the window ends at {:?}", state.top);
             return Err(Violation::new(Property::WindowCoversFlight, seen));
         }
         Ok(())
@@ -215,8 +210,7 @@ impl Model for AckWindow {
     }
 
     fn landmarks(&self, state: &State) -> u32 {
-        let too_old =
-            (0..state.sent.len() as u8).any(|number| self.judge(state, number) == Arrival::TooOld);
+        let too_old = (0..state.sent.len() as u8).any(|number| self.judge(state, number) == Arrival::TooOld);
         u32::from(self.complete(state))
             | u32::from(too_old) << 1
             | u32::from(state.begun < self.items && !self.may_send_new(state)) << 2
@@ -224,12 +218,7 @@ impl Model for AckWindow {
     }
 
     fn landmark_names(&self) -> &'static [&'static str] {
-        &[
-            "all acknowledged",
-            "packet below the window",
-            "new data waits for the span",
-            "two ranges changed",
-        ]
+        &["all acknowledged", "packet below the window", "new data waits for the span", "two ranges changed"]
     }
 }
 
@@ -248,18 +237,14 @@ impl AckWindow {
     }
 
     fn judge(&self, state: &State, number: u8) -> Arrival {
-        match judge_arrival(number, state.top, self.width, |number| {
-            state.accepted >> number & 1 == 1
-        }) {
+        match judge_arrival(number, state.top, self.width, |number| state.accepted >> number & 1 == 1) {
             Arrival::TooOld if self.has(Bug::TooOldIsFresh) => Arrival::Fresh,
             verdict => verdict,
         }
     }
 
     fn floor(&self, state: &State) -> u8 {
-        state
-            .top
-            .map_or(0, |top| (top + 1).saturating_sub(self.width))
+        state.top.map_or(0, |top| (top + 1).saturating_sub(self.width))
     }
 }
 
@@ -283,10 +268,7 @@ impl State {
 
     fn accept(&mut self, number: u8) -> Result<(), Violation> {
         if self.accepted >> number & 1 == 1 {
-            return Err(Violation::new(
-                Property::AcceptedOnce,
-                format!("packet {number} accepted again"),
-            ));
+            return Err(Violation::new(Property::AcceptedOnce, format!("packet {number} accepted again")));
         }
         self.top = self.top.max(Some(number));
         self.accepted |= 1 << number;
@@ -301,17 +283,10 @@ impl State {
     fn ack(&mut self, model: &AckWindow) -> Set {
         let floor = model.floor(self);
         let seen = self.accepted >> floor << floor;
-        let changed_first = if model.has(Bug::NewestOnly) {
-            0
-        } else {
-            self.changed
-        };
+        let changed_first = if model.has(Bug::NewestOnly) { 0 } else { self.changed };
         let mut ranges = ranges(seen);
         ranges.sort_by_key(|range| range & changed_first == 0);
-        let mut ack = ranges
-            .into_iter()
-            .take(model.ranges)
-            .fold(0, |ack, range| ack | range);
+        let mut ack = ranges.into_iter().take(model.ranges).fold(0, |ack, range| ack | range);
         if model.has(Bug::BelowIsReceived) {
             ack |= (1 << floor) - 1;
         }

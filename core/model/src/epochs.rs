@@ -169,10 +169,7 @@ impl Model for Epochs {
 
     fn events(&self, state: &State, into: &mut Vec<Event>) {
         let left = &state.left;
-        for (which, outbox) in [Which::Original, Which::Copy]
-            .into_iter()
-            .zip(&state.outboxes)
-        {
+        for (which, outbox) in [Which::Original, Which::Copy].into_iter().zip(&state.outboxes) {
             let Some(outbox) = outbox else { continue };
             let mut offer = |possible: bool, event| {
                 if possible {
@@ -191,25 +188,17 @@ impl Model for Epochs {
                 offer(left.openings > 0, Event::Open(which));
             }
         }
-        let closed = state.outboxes[0]
-            .as_ref()
-            .is_some_and(|outbox| !outbox.is_open());
+        let closed = state.outboxes[0].as_ref().is_some_and(|outbox| !outbox.is_open());
         let mut offer = |possible: bool, event| {
             if possible {
                 into.push(event);
             }
         };
         offer(left.backups > 0, Event::BackUp);
-        offer(
-            left.restores > 0 && closed && state.outbox_backup.is_some(),
-            Event::Restore,
-        );
+        offer(left.restores > 0 && closed && state.outbox_backup.is_some(), Event::Restore);
         offer(left.copies > 0, Event::Copy);
         offer(left.gateway_backups > 0, Event::BackUpGateway);
-        offer(
-            left.gateway_restores > 0 && state.gateway_backup.is_some(),
-            Event::RestoreGateway,
-        );
+        offer(left.gateway_restores > 0 && state.gateway_backup.is_some(), Event::RestoreGateway);
     }
 
     fn apply(&self, state: &State, event: Event) -> Result<State, Violation> {
@@ -301,17 +290,11 @@ impl Model for Epochs {
 
     fn landmarks(&self, state: &State) -> u32 {
         let drained = self.complete(state) && state.gateway.epochs() > 1;
-        u32::from(drained)
-            | u32::from(state.reported) << 1
-            | u32::from(state.went_on == [true; 2]) << 2
+        u32::from(drained) | u32::from(state.reported) << 1 | u32::from(state.went_on == [true; 2]) << 2
     }
 
     fn landmark_names(&self) -> &'static [&'static str] {
-        &[
-            "two epochs drained",
-            "reported",
-            "original and copy both went on",
-        ]
+        &["two epochs drained", "reported", "original and copy both went on"]
     }
 }
 
@@ -319,9 +302,7 @@ impl State {
     /// # Panics
     /// If there is no such outbox; events name only those that exist.
     fn outbox(&mut self, which: Which) -> &mut Outbox {
-        self.outboxes[which as usize]
-            .as_mut()
-            .expect("events name outboxes that exist")
+        self.outboxes[which as usize].as_mut().expect("events name outboxes that exist")
     }
 
     fn push(&mut self, which: Which, model: &Epochs) {
@@ -329,11 +310,7 @@ impl State {
         self.next_content += 1;
         let fresh = self.next_epoch;
         let outbox = self.outbox(which);
-        let epoch = if model.has(Bug::EpochsCounted) {
-            outbox.last_epoch() + 1
-        } else {
-            fresh
-        };
+        let epoch = if model.has(Bug::EpochsCounted) { outbox.last_epoch() + 1 } else { fresh };
         outbox.push(content, epoch, model);
         self.next_epoch += 1;
     }
@@ -347,19 +324,14 @@ impl State {
         let taken = self.gateway.take(&offer, model)?;
         self.reported |= taken.report;
         if taken.new_epoch {
-            self.went_on[which as usize] |=
-                self.copied_before.is_some_and(|first| offer.epoch >= first);
+            self.went_on[which as usize] |= self.copied_before.is_some_and(|first| offer.epoch >= first);
             let due = self.rolled_back || forgot || self.went_on == [true; 2];
             if due && !self.reported {
                 let seen = format!("epoch {} accepted as if nothing had happened", offer.epoch);
                 return Err(Violation::new(Property::RollbackReported, seen));
             }
         }
-        let freed = if confirmed {
-            taken.stored_below
-        } else {
-            taken.opened
-        };
+        let freed = if confirmed { taken.stored_below } else { taken.opened };
         self.outbox(which).free(offer.epoch, freed);
         Ok(())
     }

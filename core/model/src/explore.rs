@@ -67,10 +67,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            states: 20_000_000,
-            calm_states: 4_000,
-        }
+        Self { states: 20_000_000, calm_states: 4_000 }
     }
 }
 
@@ -201,10 +198,7 @@ impl<M: Model> Search<'_, M> {
             path.push((print, next));
             here = loop {
                 let Some((_, untried)) = path.last_mut() else {
-                    return Err(Violation::new(
-                        Property::Progress,
-                        "no fault-free completion from here",
-                    ));
+                    return Err(Violation::new(Property::Progress, "no fault-free completion from here"));
                 };
                 match untried.pop() {
                     Some(next) => break next,
@@ -239,10 +233,7 @@ impl<M: Model> Search<'_, M> {
 
     fn report(&self, transitions: usize, depth: usize, outcome: Outcome) -> Report {
         let names = self.model.landmark_names();
-        let missed = names
-            .iter()
-            .enumerate()
-            .filter(|(bit, _)| self.landmarks >> bit & 1 == 0);
+        let missed = names.iter().enumerate().filter(|(bit, _)| self.landmarks >> bit & 1 == 0);
         Report {
             states: self.steps.len(),
             transitions,

@@ -7,10 +7,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// The fingerprint of `state`.
 pub fn fingerprint(state: &impl Hash) -> u128 {
-    let mut lanes = Lanes {
-        low: 0x243f_6a88_85a3_08d3,
-        high: 0x1319_8a2e_0370_7344,
-    };
+    let mut lanes = Lanes { low: 0x243f_6a88_85a3_08d3, high: 0x1319_8a2e_0370_7344 };
     state.hash(&mut lanes);
     (u128::from(lanes.high) << 64) | u128::from(lanes.finish())
 }
@@ -39,8 +36,7 @@ impl Hasher for Lanes {
 
     fn write_u64(&mut self, word: u64) {
         self.low = fold(self.low ^ word, 0x9e37_79b9_7f4a_7c15).wrapping_add(self.high);
-        self.high = fold(self.high.rotate_left(23) ^ word, 0xd1b5_4a32_d192_ed03)
-            ^ self.low.rotate_left(31);
+        self.high = fold(self.high.rotate_left(23) ^ word, 0xd1b5_4a32_d192_ed03) ^ self.low.rotate_left(31);
     }
 
     fn write_u8(&mut self, byte: u8) {

@@ -111,18 +111,12 @@ impl Flow {
         if self.has(Bug::GrantsTooLittle) {
             return wanted;
         }
-        let queued = if self.has(Bug::QueuedNotCounted) {
-            0
-        } else {
-            state.queued_earlier
-        };
+        let queued = if self.has(Bug::QueuedNotCounted) { 0 } else { state.queued_earlier };
         rules::grant(wanted, self.limit, queued, self.max_record)
     }
 
     fn size(&self, state: &State, stream: usize) -> Option<u8> {
-        self.records[stream]
-            .get(usize::from(state.streams[stream].record))
-            .copied()
+        self.records[stream].get(usize::from(state.streams[stream].record)).copied()
     }
 
     fn may_send(&self, state: &State, stream: usize) -> bool {
@@ -149,10 +143,7 @@ impl Flow {
 
     fn grant(&self, state: &mut State) -> Credit {
         state.sent_credits += 1;
-        let credit = Credit {
-            number: state.sent_credits,
-            window: self.window(state),
-        };
+        let credit = Credit { number: state.sent_credits, window: self.window(state) };
         state.most_granted = state.most_granted.max(credit.window);
         credit
     }
@@ -174,10 +165,7 @@ impl Model for Flow {
     type Event = Event;
 
     fn initial(&self) -> State {
-        let first = Credit {
-            number: 0,
-            window: self.windows[0],
-        };
+        let first = Credit { number: 0, window: self.windows[0] };
         State {
             streams: [Stream::default(); STREAMS],
             known: first,
@@ -192,11 +180,7 @@ impl Model for Flow {
     }
 
     fn events(&self, state: &State, into: &mut Vec<Event>) {
-        into.extend(
-            (0..STREAMS)
-                .filter(|stream| self.may_send(state, *stream))
-                .map(|s| Event::Send(s as u8)),
-        );
+        into.extend((0..STREAMS).filter(|stream| self.may_send(state, *stream)).map(|s| Event::Send(s as u8)));
         if state.streams.iter().any(|stream| stream.unstored > 0) || state.queued_earlier > 0 {
             into.push(Event::Stored);
         }
@@ -238,10 +222,7 @@ impl Model for Flow {
             Event::NewSession => {
                 s.sessions_left -= 1;
                 s.new_session();
-                s.known = Credit {
-                    number: s.sent_credits,
-                    window: self.window(&s),
-                };
+                s.known = Credit { number: s.sent_credits, window: self.window(&s) };
                 s.newest_received = s.known;
                 s.most_granted = s.known.window;
             }
@@ -252,10 +233,7 @@ impl Model for Flow {
     fn check(&self, state: &State) -> Result<(), Violation> {
         let used = state.used();
         if used > state.most_granted {
-            let seen = format!(
-                "{used} bytes sent and unstored, {} granted at most",
-                state.most_granted
-            );
+            let seen = format!("{used} bytes sent and unstored, {} granted at most", state.most_granted);
             return Err(Violation::new(Property::CreditHonoured, seen));
         }
         let held = used + state.queued_earlier;
@@ -267,8 +245,7 @@ impl Model for Flow {
     }
 
     fn complete(&self, state: &State) -> bool {
-        let done =
-            |(stream, records): (&Stream, &&[u8])| usize::from(stream.stored) == records.len();
+        let done = |(stream, records): (&Stream, &&[u8])| usize::from(stream.stored) == records.len();
         state.streams.iter().zip(&self.records).all(done)
     }
 
@@ -309,30 +286,20 @@ impl Model for Flow {
     fn landmarks(&self, state: &State) -> u32 {
         let both_begun = state.streams.iter().all(|stream| stream.begun > 0);
         u32::from(self.complete(state))
-            | u32::from(
-                state.streams.iter().any(|s| s.begun > 0) && state.used() >= state.known.window,
-            ) << 1
+            | u32::from(state.streams.iter().any(|s| s.begun > 0) && state.used() >= state.known.window) << 1
             | u32::from(both_begun) << 2
             | u32::from(state.queued_earlier > 0) << 3
     }
 
     fn landmark_names(&self) -> &'static [&'static str] {
-        &[
-            "all stored",
-            "begun beyond a lowered window",
-            "both streams begun",
-            "queued from an earlier session",
-        ]
+        &["all stored", "begun beyond a lowered window", "both streams begun", "queued from an earlier session"]
     }
 }
 
 impl State {
     /// Ring bytes sent and not STORED.
     fn used(&self) -> u8 {
-        self.streams
-            .iter()
-            .map(|stream| stream.begun + stream.unstored)
-            .sum()
+        self.streams.iter().map(|stream| stream.begun + stream.unstored).sum()
     }
 
     fn store(&mut self) {

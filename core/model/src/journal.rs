@@ -122,11 +122,7 @@ impl Model for Journal {
 
     fn events(&self, state: &State, into: &mut Vec<Event>) {
         if state.mode == Mode::Running {
-            into.extend(
-                (1..=2)
-                    .filter(|count| state.next + count <= self.records)
-                    .map(Event::Write),
-            );
+            into.extend((1..=2).filter(|count| state.next + count <= self.records).map(Event::Write));
         }
         if state.mode != Mode::Down {
             let unsynced = state.disk.unsynced_in(state.segment);
@@ -148,11 +144,7 @@ impl Model for Journal {
         }
         if state.damages_left > 0 {
             let proven = read(&state.disk.durable(), self).proven;
-            into.extend(
-                proven
-                    .into_iter()
-                    .map(|(segment, block)| Event::Damage { segment, block }),
-            );
+            into.extend(proven.into_iter().map(|(segment, block)| Event::Damage { segment, block }));
         }
     }
 
@@ -190,24 +182,15 @@ impl Model for Journal {
         let mut expected = 0;
         for Found { number, .. } in &found.records {
             if *number < expected {
-                return Err(Violation::new(
-                    Property::ExactlyOnce,
-                    format!("record {number} is there twice"),
-                ));
+                return Err(Violation::new(Property::ExactlyOnce, format!("record {number} is there twice")));
             }
             if *number > expected {
-                return Err(Violation::new(
-                    Property::InOrder,
-                    format!("record {number} follows {expected} missing"),
-                ));
+                return Err(Violation::new(Property::InOrder, format!("record {number} follows {expected} missing")));
             }
             expected = number + 1;
         }
         if expected < state.told {
-            let seen = format!(
-                "told stored below {}, {expected} records can be read",
-                state.told
-            );
+            let seen = format!("told stored below {}, {expected} records can be read", state.told);
             return Err(Violation::new(Property::NothingConfirmedLost, seen));
         }
         Ok(())
@@ -239,23 +222,13 @@ impl Model for Journal {
     }
 
     fn landmark_names(&self) -> &'static [&'static str] {
-        &[
-            "all stored",
-            "recovery after STORED",
-            "third segment",
-            "all stored beside damage",
-        ]
+        &["all stored", "recovery after STORED", "third segment", "all stored beside damage"]
     }
 }
 
 impl State {
     fn write(&mut self, count: u8, model: &Journal) {
-        self.disk.append(
-            self.segment,
-            Block::Group {
-                proven: self.proven,
-            },
-        );
+        self.disk.append(self.segment, Block::Group { proven: self.proven });
         for number in self.next..self.next + count {
             self.disk.append(self.segment, Block::Record(number));
         }

@@ -57,10 +57,7 @@ pub struct Violation {
 impl Violation {
     /// A violation of `property`, with what was seen.
     pub fn new(property: Property, seen: impl Into<String>) -> Self {
-        Self {
-            property,
-            seen: seen.into(),
-        }
+        Self { property, seen: seen.into() }
     }
 }
 

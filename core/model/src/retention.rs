@@ -110,11 +110,7 @@ impl Retention {
         let covers = |file: &File| file.cached.is_some_and(|covered| covered > oldest);
         let synced = |file: &File| file.synced || self.has(Bug::DeletesBeforeSync);
         let mut proofs = state.files.iter().map(|file| covers(file) && synced(file));
-        if self.has(Bug::DeletesAfterOne) {
-            proofs.any(|proof| proof)
-        } else {
-            proofs.all(|proof| proof)
-        }
+        if self.has(Bug::DeletesAfterOne) { proofs.any(|proof| proof) } else { proofs.all(|proof| proof) }
     }
 
     /// Whether the file that is not written over is known to be synced.
@@ -181,12 +177,7 @@ impl Model for Retention {
     type Event = Event;
 
     fn initial(&self) -> State {
-        let empty = File {
-            cached: None,
-            on_disk: None,
-            dirty: false,
-            synced: true,
-        };
+        let empty = File { cached: None, on_disk: None, dirty: false, synced: true };
         State {
             stored: 0,
             cached_segments: 0,
@@ -205,10 +196,7 @@ impl Model for Retention {
         if state.checkpoints_left > 0 && self.may_write(state) {
             into.push(Event::Checkpoint);
         }
-        let sound = state
-            .files
-            .iter()
-            .all(|file| file.synced && file.cached.is_some());
+        let sound = state.files.iter().all(|file| file.synced && file.cached.is_some());
         for (place, file) in (0..).zip(&state.files) {
             if !file.synced {
                 into.push(Event::Sync(place));
@@ -220,10 +208,7 @@ impl Model for Retention {
                 into.push(Event::Damage(place));
             }
         }
-        if state
-            .oldest()
-            .is_some_and(|oldest| self.may_delete(state, oldest))
-        {
+        if state.oldest().is_some_and(|oldest| self.may_delete(state, oldest)) {
             into.push(Event::Delete);
         }
         if state.faults_left > 0 {
@@ -232,11 +217,7 @@ impl Model for Retention {
             let undeleted = (0..=deleted).filter(|some| some & !deleted == 0);
             for first in REMAINS {
                 for second in REMAINS {
-                    into.extend(
-                        undeleted
-                            .clone()
-                            .map(|some| Event::PowerCut([first, second], some)),
-                    );
+                    into.extend(undeleted.clone().map(|some| Event::PowerCut([first, second], some)));
                 }
             }
         }
@@ -313,18 +294,12 @@ impl Model for Retention {
             Event::Store
         } else if let Some(place) = state.files.iter().position(|file| !file.synced) {
             Event::Sync(place as u8)
-        } else if state
-            .oldest()
-            .is_some_and(|oldest| self.may_delete(state, oldest))
-        {
+        } else if state.oldest().is_some_and(|oldest| self.may_delete(state, oldest)) {
             Event::Delete
         } else {
             Event::Checkpoint
         };
-        let mut s = State {
-            checkpoints_left: 1,
-            ..state.clone()
-        };
+        let mut s = State { checkpoints_left: 1, ..state.clone() };
         s = self.apply(&s, event)?;
         into.push(s);
         Ok(())
@@ -337,9 +312,6 @@ impl Model for Retention {
     }
 
     fn landmark_names(&self) -> &'static [&'static str] {
-        &[
-            "all stored and deleted",
-            "one checkpoint left after a deletion",
-        ]
+        &["all stored and deleted", "one checkpoint left after a deletion"]
     }
 }

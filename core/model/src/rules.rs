@@ -51,11 +51,7 @@ pub fn may_begin(window: u8, sent_unstored: u8, rest_of_begun: u8, size: u8) -> 
 /// those is left, never less than one record of the largest size.
 pub fn grant(wanted: u8, limit: u8, queued_earlier: u8, max_record: u8) -> u8 {
     let free = limit.saturating_sub(queued_earlier);
-    if queued_earlier == 0 {
-        wanted.clamp(max_record, free)
-    } else {
-        wanted.min(free)
-    }
+    if queued_earlier == 0 { wanted.clamp(max_record, free) } else { wanted.min(free) }
 }
 
 /// What a receiver finds when it compares an OPEN with what it knows.
@@ -73,20 +69,12 @@ pub type Predecessor = Option<(u8, u8)>;
 
 /// Compares the OPEN of an epoch that the receiver does not know with its newest epoch.
 pub fn open_unknown(first: u8, previous: Predecessor, newest: Predecessor) -> OpenFinding {
-    if first == 0 && previous == newest {
-        OpenFinding::Expected
-    } else {
-        OpenFinding::Differs
-    }
+    if first == 0 && previous == newest { OpenFinding::Expected } else { OpenFinding::Differs }
 }
 
 /// Compares the OPEN of a known epoch: the sender cannot be behind what is stored, nor ahead of it.
 pub fn open_known(first: u8, end: u8, stored_below: u8) -> OpenFinding {
-    if first <= stored_below && stored_below <= end {
-        OpenFinding::Expected
-    } else {
-        OpenFinding::Differs
-    }
+    if first <= stored_below && stored_below <= end { OpenFinding::Expected } else { OpenFinding::Differs }
 }
 
 /// What a receiver's window says about a packet number.
@@ -101,12 +89,7 @@ pub enum Arrival {
 }
 
 /// Judges packet `number` by a window of `width` numbers ending at `top` (the highest accepted, if any).
-pub fn judge_arrival(
-    number: u8,
-    top: Option<u8>,
-    width: u8,
-    accepted: impl Fn(u8) -> bool,
-) -> Arrival {
+pub fn judge_arrival(number: u8, top: Option<u8>, width: u8, accepted: impl Fn(u8) -> bool) -> Arrival {
     match top {
         Some(top) if number + width <= top => Arrival::TooOld,
         Some(_) if accepted(number) => Arrival::Repeat,

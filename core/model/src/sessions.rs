@@ -102,22 +102,12 @@ pub struct Sessions {
 impl Sessions {
     /// Room for every part within the budgets, no bug.
     pub const fn new(budget: Budget) -> Self {
-        Self {
-            budget,
-            queue: 16,
-            outbox: false,
-            bug: None,
-        }
+        Self { budget, queue: 16, outbox: false, bug: None }
     }
 
     /// The same with one rule broken.
     pub const fn with_bug(budget: Budget, bug: Bug) -> Self {
-        Self {
-            budget,
-            queue: 16,
-            outbox: false,
-            bug: Some(bug),
-        }
+        Self { budget, queue: 16, outbox: false, bug: Some(bug) }
     }
 
     fn has(&self, bug: Bug) -> bool {
@@ -212,14 +202,8 @@ impl Model for Sessions {
                 into.push(event);
             }
         };
-        offer(
-            left.pushes > 0 && state.device.may_push(self.outbox),
-            Event::Push,
-        );
-        offer(
-            left.overwrites > 0 && state.device.holds_records(),
-            Event::Overwrite,
-        );
+        offer(left.pushes > 0 && state.device.may_push(self.outbox), Event::Push);
+        offer(left.overwrites > 0 && state.device.holds_records(), Event::Overwrite);
         offer(left.exchanges > 0, Event::Hello);
         if left.device_sends > 0 {
             let unsent = state.device.unsent_parts();
@@ -227,20 +211,13 @@ impl Model for Sessions {
             offer(unsent >= 2, Event::SendNew(2));
             offer(state.device.has_unacknowledged(), Event::SendAgain);
         }
-        offer(
-            left.gateway_sends > 0 && state.gateway.is_live(),
-            Event::Answer,
-        );
+        offer(left.gateway_sends > 0 && state.gateway.is_live(), Event::Answer);
         offer(state.gateway.unsynced() > 0, Event::Sync);
-        offer(
-            left.sync_failures > 0 && state.gateway.unsynced() > 0,
-            Event::SyncFails,
-        );
+        offer(left.sync_failures > 0 && state.gateway.unsynced() > 0, Event::SyncFails);
         offer(left.evictions > 0 && state.gateway.is_live(), Event::Evict);
         offer(left.device_reboots > 0, Event::DeviceReboots);
         if left.gateway_crashes > 0 {
-            (0..=state.gateway.unsynced())
-                .for_each(|kept| offer(true, Event::GatewayCrashes(kept as u8)));
+            (0..=state.gateway.unsynced()).for_each(|kept| offer(true, Event::GatewayCrashes(kept as u8)));
         }
         for (place, packet) in state.network.iter().enumerate() {
             offer(state.deliverable(packet), Event::Deliver(place as u8));

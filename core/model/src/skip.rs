@@ -104,11 +104,7 @@ impl Model for Skip {
 
     fn events(&self, state: &State, into: &mut Vec<Event>) {
         let sendable = |record: &u8| *record != self.too_large;
-        into.extend(
-            (state.head..self.records.min(state.unsent + 1))
-                .filter(sendable)
-                .map(Event::Send),
-        );
+        into.extend((state.head..self.records.min(state.unsent + 1)).filter(sendable).map(Event::Send));
         if state.head == self.too_large && self.bug != Some(Bug::NeverSkips) {
             into.push(Event::Skip);
         }
@@ -223,11 +219,7 @@ impl State {
     fn new_session(&mut self, model: &Skip) {
         self.sessions_left -= 1;
         self.network.clear();
-        let first = if model.bug == Some(Bug::OpensAtNextUnsent) {
-            self.unsent
-        } else {
-            self.head
-        };
+        let first = if model.bug == Some(Bug::OpensAtNextUnsent) { self.unsent } else { self.head };
         self.unsent = self.head;
         self.put(Packet::Below(first));
     }

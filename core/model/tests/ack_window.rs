@@ -6,31 +6,15 @@ use common::{assert_caught, assert_proved};
 use tallylink_model::Property;
 use tallylink_model::ack_window::{AckWindow, Bug};
 
-const SOUND: AckWindow = AckWindow {
-    width: 4,
-    ranges: 1,
-    items: 4,
-    probes: 1,
-    ack_only: 1,
-    acks: 2,
-    bug: None,
-};
+const SOUND: AckWindow = AckWindow { width: 4, ranges: 1, items: 4, probes: 1, ack_only: 1, acks: 2, bug: None };
 
 fn with_bug(bug: Bug) -> AckWindow {
-    AckWindow {
-        bug: Some(bug),
-        ..SOUND
-    }
+    AckWindow { bug: Some(bug), ..SOUND }
 }
 
 #[test]
 fn a_packet_is_accepted_once_and_its_ack_is_true() {
-    let reaching = [
-        "all acknowledged",
-        "packet below the window",
-        "new data waits for the span",
-        "two ranges changed",
-    ];
+    let reaching = ["all acknowledged", "packet below the window", "new data waits for the span", "two ranges changed"];
     assert_proved(&SOUND, &reaching);
 }
 
@@ -56,13 +40,7 @@ fn bug_ranges_cut_for_room_are_forgotten() {
 
 #[test]
 fn bug_new_data_takes_any_number() {
-    assert_caught(
-        &AckWindow {
-            items: 5,
-            ..with_bug(Bug::NoSpanLimit)
-        },
-        Property::WindowCoversFlight,
-    );
+    assert_caught(&AckWindow { items: 5, ..with_bug(Bug::NoSpanLimit) }, Property::WindowCoversFlight);
 }
 
 #[test]

@@ -31,10 +31,9 @@ impl Model for Counter {
 
     fn check(&self, state: &u8) -> Result<(), Violation> {
         match self.forbidden {
-            Some(forbidden) if forbidden == *state => Err(Violation::new(
-                Property::Bounded,
-                format!("reached {state}"),
-            )),
+            Some(forbidden) if forbidden == *state => {
+                Err(Violation::new(Property::Bounded, format!("reached {state}")))
+            }
             _ => Ok(()),
         }
     }
@@ -61,67 +60,30 @@ impl Model for Counter {
 
 #[test]
 fn every_state_is_visited_once() {
-    let report = explore(
-        &Counter {
-            forbidden: None,
-            trap: None,
-        },
-        Limits::default(),
-    );
+    let report = explore(&Counter { forbidden: None, trap: None }, Limits::default());
     assert!(matches!(report.outcome, Outcome::Proved));
-    assert_eq!(
-        (report.states, report.depth),
-        (usize::from(END) + 1, usize::from(END) / 2)
-    );
+    assert_eq!((report.states, report.depth), (usize::from(END) + 1, usize::from(END) / 2));
     assert_eq!(report.missed_landmarks, ["never"]);
 }
 
 #[test]
 fn the_trace_of_a_violation_is_a_shortest_one() {
-    let report = explore(
-        &Counter {
-            forbidden: Some(7),
-            trap: None,
-        },
-        Limits::default(),
-    );
-    let Outcome::Violated(found) = report.outcome else {
-        panic!("not found")
-    };
-    assert_eq!(
-        found.violation,
-        Violation::new(Property::Bounded, "reached 7")
-    );
+    let report = explore(&Counter { forbidden: Some(7), trap: None }, Limits::default());
+    let Outcome::Violated(found) = report.outcome else { panic!("not found") };
+    assert_eq!(found.violation, Violation::new(Property::Bounded, "reached 7"));
     assert_eq!(found.trace.len(), 4);
 }
 
 #[test]
 fn a_state_without_a_way_on_is_found() {
-    let report = explore(
-        &Counter {
-            forbidden: None,
-            trap: Some(5),
-        },
-        Limits::default(),
-    );
-    let Outcome::Violated(found) = report.outcome else {
-        panic!("not found")
-    };
+    let report = explore(&Counter { forbidden: None, trap: Some(5) }, Limits::default());
+    let Outcome::Violated(found) = report.outcome else { panic!("not found") };
     assert_eq!(found.violation.property, Property::Progress);
 }
 
 #[test]
 fn a_search_that_is_cut_proves_nothing() {
-    let limits = Limits {
-        states: 3,
-        ..Limits::default()
-    };
-    let report = explore(
-        &Counter {
-            forbidden: None,
-            trap: None,
-        },
-        limits,
-    );
+    let limits = Limits { states: 3, ..Limits::default() };
+    let report = explore(&Counter { forbidden: None, trap: None }, limits);
     assert!(matches!(report.outcome, Outcome::Unfinished));
 }

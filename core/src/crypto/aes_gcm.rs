@@ -35,25 +35,16 @@ pub fn open(
 ) -> Result<(), Forged> {
     let cipher = Aes128::new(key.into());
     let mask = keystream(&cipher, nonce, &mut []);
-    tag(&cipher, mask, aad, body)
-        .verify(received)
-        .inspect_err(|_| body.zeroize())?;
+    tag(&cipher, mask, aad, body).verify(received).inspect_err(|_| body.zeroize())?;
     keystream(&cipher, nonce, body);
     Ok(())
 }
 
 /// SP 800-38D §7.1: counter mode over `body`. Returns what precedes its key stream: the block that masks the tag.
 #[inline(never)]
-fn keystream(
-    cipher: &Aes128,
-    nonce: &[u8; NONCE_LEN],
-    body: &mut [u8],
-) -> Zeroizing<[u8; TAG_LEN]> {
+fn keystream(cipher: &Aes128, nonce: &[u8; NONCE_LEN], body: &mut [u8]) -> Zeroizing<[u8; TAG_LEN]> {
     let mut first = [0; 16];
-    for (to, from) in first
-        .iter_mut()
-        .zip(nonce.iter().chain(&1_u32.to_be_bytes()))
-    {
+    for (to, from) in first.iter_mut().zip(nonce.iter().chain(&1_u32.to_be_bytes())) {
         *to = *from;
     }
     let mut stream = ctr::<Ctr32BE>(cipher, first);

@@ -30,22 +30,14 @@ pub fn seal(key: &[u8; 16], nonce: &[u8; NONCE_LEN], aad: &[u8], body: &mut [u8]
 ///
 /// # Errors
 /// [`Forged`] if it does not; `body` is then all zero.
-pub fn open(
-    key: &[u8; 16],
-    nonce: &[u8; NONCE_LEN],
-    aad: &[u8],
-    body: &mut [u8],
-    tag: &Tag,
-) -> Result<(), Forged> {
+pub fn open(key: &[u8; 16], nonce: &[u8; NONCE_LEN], aad: &[u8], body: &mut [u8], tag: &Tag) -> Result<(), Forged> {
     let keys = Keys::derive(key, nonce);
     let cipher = Aes128::new(&(*keys.encryption).into());
     keystream(&cipher, tag, body);
     let mut expected = keys.hash(nonce, aad, body).into();
     cipher.encrypt_block(&mut expected);
     // The tag is over the plaintext, so there is plaintext to wipe before the caller sees it.
-    Tag::from_bytes(expected.into())
-        .verify(tag)
-        .inspect_err(|_| body.zeroize())
+    Tag::from_bytes(expected.into()).verify(tag).inspect_err(|_| body.zeroize())
 }
 
 /// The two keys of one nonce.
@@ -59,10 +51,7 @@ impl Keys {
     #[inline(never)]
     fn derive(key: &[u8; 16], nonce: &[u8; NONCE_LEN]) -> Self {
         let cipher = Aes128::new(key.into());
-        let mut keys = Self {
-            authentication: Zeroizing::default(),
-            encryption: Zeroizing::default(),
-        };
+        let mut keys = Self { authentication: Zeroizing::default(), encryption: Zeroizing::default() };
         let (authentication, encryption) = (&mut keys.authentication, &mut keys.encryption);
         let halves = authentication.chunks_mut(8).chain(encryption.chunks_mut(8));
         for (i, half) in (0_u32..).zip(halves) {

@@ -10,20 +10,14 @@ use zeroize::Zeroize;
 pub(super) type Ctr<'k, F> = CtrCore<&'k Aes128, F>;
 
 /// Counter mode that starts with the counter block `first`.
-pub(super) fn ctr<F: CtrFlavor<aes::cipher::consts::U16>>(
-    cipher: &Aes128,
-    first: [u8; 16],
-) -> Ctr<'_, F> {
+pub(super) fn ctr<F: CtrFlavor<aes::cipher::consts::U16>>(cipher: &Aes128, first: [u8; 16]) -> Ctr<'_, F> {
     Ctr::inner_iv_init(cipher, &first.into())
 }
 
 /// Encrypts or decrypts `body` with the rest of the key stream.
 ///
 /// The 32-bit counter of either flavor does not return to its start within 64 GiB, and `body` is a datagram.
-pub(super) fn apply<F: CtrFlavor<aes::cipher::consts::U16>>(
-    mut stream: Ctr<'_, F>,
-    body: &mut [u8],
-) {
+pub(super) fn apply<F: CtrFlavor<aes::cipher::consts::U16>>(mut stream: Ctr<'_, F>, body: &mut [u8]) {
     // Several blocks at once are faster, but on a microcontroller they take 1.4 KB more of stack and 5.6 KB more of code.
     let rest = if cfg!(target_pointer_width = "64") {
         let (blocks, tail) = Array::slice_as_chunks_mut(body);

@@ -24,18 +24,12 @@ pub(super) struct Cmac {
 
 impl Cmac {
     pub(super) fn new(key: &[u8; 16]) -> Self {
-        Self {
-            cipher: Aes128::new(key.into()),
-        }
+        Self { cipher: Aes128::new(key.into()) }
     }
 
     /// Begins a message.
     pub(super) fn start(&self) -> Message<'_> {
-        Message {
-            cipher: &self.cipher,
-            state: Zeroizing::new([0; TAG_LEN]),
-            filled: 0,
-        }
+        Message { cipher: &self.cipher, state: Zeroizing::new([0; TAG_LEN]), filled: 0 }
     }
 }
 

@@ -55,14 +55,7 @@ pub trait Crypto {
     ///
     /// # Errors
     /// [`Forged`] if it does not. The body is then all zero: nothing of an unverified packet can be read.
-    fn open(
-        &self,
-        key: &Self::Key,
-        pn: u64,
-        aad: &[u8],
-        body: &mut [u8],
-        tag: &Tag,
-    ) -> Result<(), Forged>;
+    fn open(&self, key: &Self::Key, pn: u64, aad: &[u8], body: &mut [u8], tag: &Tag) -> Result<(), Forged>;
 }
 
 /// A tag does not belong to what came with it. Deliberately says nothing more.

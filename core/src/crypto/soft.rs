@@ -65,14 +65,7 @@ impl Crypto for Soft {
         }
     }
 
-    fn open(
-        &self,
-        key: &SoftKey,
-        pn: u64,
-        aad: &[u8],
-        body: &mut [u8],
-        tag: &Tag,
-    ) -> Result<(), Forged> {
+    fn open(&self, key: &SoftKey, pn: u64, aad: &[u8], body: &mut [u8], tag: &Tag) -> Result<(), Forged> {
         match &key.0 {
             #[cfg(feature = "aes-gcm-siv")]
             Key::Aes128GcmSiv(key) => aes_gcm_siv::open(key, &nonce(pn), aad, body, tag),

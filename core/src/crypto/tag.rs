@@ -29,11 +29,7 @@ impl Tag {
     /// # Errors
     /// [`Forged`] if they differ.
     pub fn verify(&self, received: &Self) -> Result<(), Forged> {
-        if bool::from(self.0.ct_eq(&received.0)) {
-            Ok(())
-        } else {
-            Err(Forged)
-        }
+        if bool::from(self.0.ct_eq(&received.0)) { Ok(()) } else { Err(Forged) }
     }
 }
 

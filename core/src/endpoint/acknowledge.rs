@@ -18,23 +18,14 @@ const RANGES: usize = 64;
 const LATE: u64 = 128;
 
 impl<C: Crypto> Cx<'_, C> {
-    pub(super) fn on_ack(
-        &mut self,
-        ix: LinkIx,
-        at: PeerIx,
-        delay_us: u64,
-        ranges: AckRanges<'_>,
-    ) -> Result<(), Stop> {
+    pub(super) fn on_ack(&mut self, ix: LinkIx, at: PeerIx, delay_us: u64, ranges: AckRanges<'_>) -> Result<(), Stop> {
         let next = self.p.peers.get(at.at()).map_or(0, |p| p.session.tx_next);
         let largest = ranges.largest();
         if largest >= next {
             return Err(Stop::Fault(Fault::AckOfUnsent));
         }
         let mut table = heapless::Vec::<PacketRange, RANGES>::new();
-        ranges
-            .into_iter()
-            .map_while(|r| table.push(r).ok())
-            .for_each(drop);
+        ranges.into_iter().map_while(|r| table.push(r).ok()).for_each(drop);
         self.find_late(ix, &table, next);
         let newly = self.take_acknowledged(ix, &table, next);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
@@ -45,8 +36,7 @@ impl<C: Crypto> Cx<'_, C> {
             if larger {
                 link.recovery.largest_acked = Some(largest);
             }
-            link.recovery.oldest_unacked =
-                largest.saturating_add(1).max(link.recovery.oldest_unacked);
+            link.recovery.oldest_unacked = largest.saturating_add(1).max(link.recovery.oldest_unacked);
             if let (Some(sent), true) = (newly.largest_sent_at, larger) {
                 let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
                 link.rtt.sample(self.now.since(sent), delay);
@@ -54,11 +44,7 @@ impl<C: Crypto> Cx<'_, C> {
             link.recovery.probes = 0;
             link.recovery.probe_due = 0;
             // The old session answers: there is no reason to leave it.
-            if link
-                .exchange
-                .as_ref()
-                .is_some_and(|e| self.now < e.move_after)
-            {
+            if link.exchange.as_ref().is_some_and(|e| self.now < e.move_after) {
                 link.exchange = None;
             }
             self.validated(ix, at, newly.largest_number);
@@ -96,13 +82,11 @@ impl<C: Crypto> Cx<'_, C> {
             };
             link.flight.free(table, here);
             if !sent.carried.has(Carried::PROBE) {
-                link.cc
-                    .acknowledged(u64::from(sent.size), sent.sent_at, in_use);
+                link.cc.acknowledged(u64::from(sent.size), sent.sent_at, in_use);
             }
             newly.any = true;
             newly.largest_number = number;
-            newly.largest_sent_at =
-                (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
+            newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
             self.chunk_arrived(ix, here, sent.stream, sent.carried);
         }
         newly
@@ -152,10 +136,7 @@ impl<C: Crypto> Cx<'_, C> {
         let each = self.st.config.in_flight as usize;
         let mut budget = LATE;
         for range in ranges {
-            let mut number = range
-                .low
-                .max(next.saturating_sub(each as u64))
-                .max(range.high.saturating_sub(budget));
+            let mut number = range.low.max(next.saturating_sub(each as u64)).max(range.high.saturating_sub(budget));
             while number <= range.high && budget > 0 {
                 budget = budget.saturating_sub(1);
                 self.late(ix, number);
@@ -230,10 +211,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         // RFC 9002 §7.6: everything over three probe timeouts was lost.
         if let Some(first) = first {
-            let span = link
-                .rtt
-                .probe_timeout(self.st.config.max_ack_delay)
-                .times(3);
+            let span = link.rtt.probe_timeout(self.st.config.max_ack_delay).times(3);
             if last.since(first) > span && !link.outbound.busy {
                 link.cc.persistent_congestion();
             }

@@ -13,16 +13,8 @@ const NONE: u32 = u32::MAX;
 
 impl<C: Crypto> Cx<'_, C> {
     /// Keeps a chunk until the gap before it closes.
-    pub(super) fn hold(
-        &mut self,
-        ix: LinkIx,
-        stream: InIx,
-        chunk: &Chunk<'_>,
-    ) -> Result<(), NoSlot> {
-        let start = Position {
-            number: chunk.number,
-            offset: chunk.offset,
-        };
+    pub(super) fn hold(&mut self, ix: LinkIx, stream: InIx, chunk: &Chunk<'_>) -> Result<(), NoSlot> {
+        let start = Position { number: chunk.number, offset: chunk.offset };
         let before = match self.held_before(stream, start) {
             Some(before) => before,
             // The same chunk is held already.
@@ -32,20 +24,11 @@ impl<C: Crypto> Cx<'_, C> {
         let slot_len = usize::from(self.st.config.max_datagram);
         let at = (slot as usize).saturating_mul(slot_len);
         let held = self.p.held.get_mut(slot as usize).ok_or(NoSlot)?;
-        let space = self
-            .p
-            .slots
-            .get_mut(at..at.saturating_add(slot_len))
-            .ok_or(NoSlot)?;
+        let space = self.p.slots.get_mut(at..at.saturating_add(slot_len)).ok_or(NoSlot)?;
         let space = space.get_mut(..chunk.bytes.len()).ok_or(NoSlot)?;
         space.copy_from_slice(chunk.bytes);
         self.st.free_held = held.next;
-        *held = Held {
-            next: NONE,
-            start,
-            rest: chunk.rest,
-            len: chunk.bytes.len() as u16,
-        };
+        *held = Held { next: NONE, start, rest: chunk.rest, len: chunk.bytes.len() as u16 };
         self.link_held(stream, before, slot);
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             link.inbound.held = link.inbound.held.saturating_add(1);
@@ -121,18 +104,9 @@ impl<C: Crypto> Cx<'_, C> {
         let ix = if peer == PeerIx::NONE {
             LinkIx::NONE
         } else {
-            self.p
-                .peers
-                .get(peer.at())
-                .map(|p| p.link)
-                .unwrap_or_default()
+            self.p.peers.get(peer.at()).map(|p| p.link).unwrap_or_default()
         };
-        while self
-            .p
-            .inbound
-            .get(stream.at())
-            .is_some_and(|s| s.held_front != NONE)
-        {
+        while self.p.inbound.get(stream.at()).is_some_and(|s| s.held_front != NONE) {
             self.pop_held(ix, stream);
         }
     }

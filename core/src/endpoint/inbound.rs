@@ -5,7 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::deliver::{Accept, Batch, Deliver, Refusal};
 use crate::discard::{Discard, Fault};
-use crate::ids::{InIx, LinkIx, PeerIx, Position};
+use crate::ids::{Epoch, InIx, LinkIx, PeerIx, Position};
 use crate::stream::InStream;
 use crate::wire::{Chunk, Open, varint};
 
@@ -32,16 +32,8 @@ pub(super) fn walk(chunk: &Chunk<'_>, max_record: u32) -> Result<Walked, Fault> 
     let (mut number, mut at, mut starts) = (chunk.number, 0u32, 0u32);
     if chunk.offset > 0 {
         if chunk.rest > len {
-            let end = Position {
-                number,
-                offset: chunk.offset.saturating_add(len),
-            };
-            return Ok(Walked {
-                end,
-                rest: chunk.rest.saturating_sub(len),
-                first_start: len,
-                starts: 0,
-            });
+            let end = Position { number, offset: chunk.offset.saturating_add(len) };
+            return Ok(Walked { end, rest: chunk.rest.saturating_sub(len), first_start: len, starts: 0 });
         }
         at = chunk.rest;
         number = number.saturating_add(1);
@@ -62,35 +54,18 @@ pub(super) fn walk(chunk: &Chunk<'_>, max_record: u32) -> Result<Walked, Fault> 
         starts = starts.saturating_add(1);
         let left = len.saturating_sub(at);
         if stored > left {
-            let end = Position {
-                number,
-                offset: left,
-            };
-            return Ok(Walked {
-                end,
-                rest: stored.saturating_sub(left),
-                first_start,
-                starts,
-            });
+            let end = Position { number, offset: left };
+            return Ok(Walked { end, rest: stored.saturating_sub(left), first_start, starts });
         }
         at = at.saturating_add(stored);
         number = number.saturating_add(1);
     }
-    Ok(Walked {
-        end: Position::start_of(number),
-        rest: 0,
-        first_start,
-        starts,
-    })
+    Ok(Walked { end: Position::start_of(number), rest: 0, first_start, starts })
 }
 
 /// The part of a chunk from `next` on; the chunk begins before it and ends after it. `rest` is what is left of the record
 /// at `next`.
-pub(super) fn from_position<'a>(
-    chunk: &Chunk<'a>,
-    next: Position,
-    rest: u32,
-) -> Result<Chunk<'a>, Fault> {
+pub(super) fn from_position<'a>(chunk: &Chunk<'a>, next: Position, rest: u32) -> Result<Chunk<'a>, Fault> {
     let (mut number, mut at) = (chunk.number, 0u32);
     if chunk.offset > 0 {
         if number == next.number {
@@ -109,37 +84,19 @@ pub(super) fn from_position<'a>(
         let (size, length) = varint::decode(tail).map_err(|_| Fault::BadFrame)?;
         let stored = (size as u32).saturating_add(length as u32);
         if number == next.number {
-            return part(
-                chunk,
-                at.saturating_add(next.offset),
-                next,
-                stored.checked_sub(next.offset),
-                rest,
-            );
+            return part(chunk, at.saturating_add(next.offset), next, stored.checked_sub(next.offset), rest);
         }
         at = at.saturating_add(stored);
         number = number.saturating_add(1);
     }
 }
 
-fn part<'a>(
-    chunk: &Chunk<'a>,
-    at: u32,
-    next: Position,
-    left: Option<u32>,
-    rest: u32,
-) -> Result<Chunk<'a>, Fault> {
+fn part<'a>(chunk: &Chunk<'a>, at: u32, next: Position, left: Option<u32>, rest: u32) -> Result<Chunk<'a>, Fault> {
     if left != Some(rest) {
         return Err(Fault::Contradiction);
     }
     let bytes = chunk.bytes.get(at as usize..).ok_or(Fault::Contradiction)?;
-    Ok(Chunk {
-        stream: chunk.stream,
-        number: next.number,
-        offset: next.offset,
-        rest,
-        bytes,
-    })
+    Ok(Chunk { stream: chunk.stream, number: next.number, offset: next.offset, rest, bytes })
 }
 
 /// What a chunk is to a stream that expects `next`.
@@ -153,10 +110,7 @@ enum Place<'a> {
 }
 
 fn place<'a>(stream: &InStream, chunk: Chunk<'a>, max_record: u32) -> Result<Place<'a>, Fault> {
-    let start = Position {
-        number: chunk.number,
-        offset: chunk.offset,
-    };
+    let start = Position { number: chunk.number, offset: chunk.offset };
     let walked = walk(&chunk, max_record)?;
     if start == stream.next {
         if chunk.rest != stream.rest {
@@ -180,12 +134,7 @@ impl<C: Crypto> Cx<'_, C> {
     pub(super) fn inbound_by_wire(&mut self, ix: LinkIx, at: PeerIx, wire: u32) -> Option<InIx> {
         let link = self.p.links.get_mut(ix.at())?;
         let last = link.inbound.last;
-        if self
-            .p
-            .inbound
-            .get(last.at())
-            .is_some_and(|s| s.wire == wire && s.peer == at)
-        {
+        if self.p.inbound.get(last.at()).is_some_and(|s| s.wire == wire && s.peer == at) {
             return Some(last);
         }
         let mut each = self.p.peers.get(at.at())?.first_in;
@@ -216,37 +165,23 @@ impl<C: Crypto> Cx<'_, C> {
         };
         match place(s, chunk, max_record).map_err(Stop::Fault)? {
             Place::Known => Ok(()),
-            Place::Ahead => self
-                .hold(ix, stream, &chunk)
-                .map_err(|_| Stop::Discard(Discard::HeldFull)),
+            Place::Ahead => self.hold(ix, stream, &chunk).map_err(|_| Stop::Discard(Discard::HeldFull)),
             Place::Next(chunk, walked) => {
-                let batch = batch(stream, &chunk, &walked);
-                to.records(batch)
-                    .map_err(|_| Stop::Discard(Discard::DeliverFull))?;
+                let batch = batch(stream, s.epoch, &chunk, &walked);
+                to.records(batch).map_err(|_| Stop::Discard(Discard::DeliverFull))?;
                 (s.next, s.rest) = (walked.end, walked.rest);
                 let waiting = s.held_front != u32::MAX;
                 self.delivered(ix, chunk.bytes.len(), walked.starts);
-                if waiting {
-                    self.release_held(ix, stream, to).map_err(Stop::Fault)
-                } else {
-                    Ok(())
-                }
+                if waiting { self.release_held(ix, stream, to).map_err(Stop::Fault) } else { Ok(()) }
             }
         }
     }
 
     fn delivered(&mut self, ix: LinkIx, len: usize, starts: u32) {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
-            link.inbound.since_stored = link
-                .inbound
-                .since_stored
-                .saturating_add(CHUNK_COST.max(len as u64));
+            link.inbound.since_stored = link.inbound.since_stored.saturating_add(CHUNK_COST.max(len as u64));
         }
-        self.st.totals.records_delivered = self
-            .st
-            .totals
-            .records_delivered
-            .saturating_add(u64::from(starts));
+        self.st.totals.records_delivered = self.st.totals.records_delivered.saturating_add(u64::from(starts));
     }
 
     /// Chunks of a stream that was refused are skipped; of one that is not known at all, left unacknowledged.
@@ -262,12 +197,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Gives the driver what waited for a gap that has closed.
-    pub(super) fn release_held(
-        &mut self,
-        ix: LinkIx,
-        stream: InIx,
-        to: &mut dyn Deliver,
-    ) -> Result<(), Fault> {
+    pub(super) fn release_held(&mut self, ix: LinkIx, stream: InIx, to: &mut dyn Deliver) -> Result<(), Fault> {
         let max_record = self.st.config.max_record;
         let slot_len = usize::from(self.st.config.max_datagram);
         loop {
@@ -279,23 +209,14 @@ impl<C: Crypto> Cx<'_, C> {
                 return Ok(());
             };
             let start = (slot as usize).saturating_mul(slot_len);
-            let bytes = self
-                .p
-                .slots
-                .get(start..start.saturating_add(usize::from(held.len)))
-                .unwrap_or(&[]);
-            let chunk = Chunk {
-                stream: s.wire,
-                number: held.start.number,
-                offset: held.start.offset,
-                rest: held.rest,
-                bytes,
-            };
+            let bytes = self.p.slots.get(start..start.saturating_add(usize::from(held.len))).unwrap_or(&[]);
+            let chunk =
+                Chunk { stream: s.wire, number: held.start.number, offset: held.start.offset, rest: held.rest, bytes };
             match place(s, chunk, max_record)? {
                 Place::Ahead => return Ok(()),
                 Place::Known => {}
                 Place::Next(chunk, walked) => {
-                    if to.records(batch(stream, &chunk, &walked)).is_err() {
+                    if to.records(batch(stream, s.epoch, &chunk, &walked)).is_err() {
                         // It is acknowledged and stays held; `room` comes back to it.
                         if let Some(link) = self.p.links.get_mut(ix.at()) {
                             link.inbound.was_busy = true;
@@ -343,12 +264,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     fn count_inbound(&self, at: PeerIx) -> u16 {
-        let mut each = self
-            .p
-            .peers
-            .get(at.at())
-            .map(|p| p.first_in)
-            .unwrap_or_default();
+        let mut each = self.p.peers.get(at.at()).map(|p| p.first_in).unwrap_or_default();
         let mut count = 0u16;
         while let Some(stream) = each.some().and_then(|s| self.p.inbound.get(s.at())) {
             count = count.saturating_add(1);
@@ -379,9 +295,14 @@ impl<C: Crypto> Cx<'_, C> {
         to: &mut dyn Deliver,
     ) -> Result<(), Stop> {
         let stream = accept.stream;
+        let newer = self.p.inbound.get(stream.at());
+        if newer.is_some_and(|s| s.peer == at && s.wire > open.stream) {
+            // A late packet: the name has a newer id already.
+            return Ok(());
+        }
         let mut next = accept.next.max(accept.stored_below);
         if open.first > next {
-            to.gap(stream, next, open.first, GAP_BEFORE_FIRST)
+            to.gap(stream, open.epoch, next, open.first, GAP_BEFORE_FIRST)
                 .map_err(|_| Stop::Discard(Discard::DeliverFull))?;
             next = open.first;
         }
@@ -400,11 +321,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get_mut(at.at()) else {
             return Err(Stop::Fault(Fault::Internal));
         };
-        let next_of_peer = if owner == at {
-            s.next_of_peer
-        } else {
-            core::mem::replace(&mut peer.first_in, stream)
-        };
+        let next_of_peer = if owner == at { s.next_of_peer } else { core::mem::replace(&mut peer.first_in, stream) };
         *s = InStream {
             peer: at,
             next_of_peer,
@@ -443,8 +360,7 @@ impl<C: Crypto> Cx<'_, C> {
         if below <= s.next.number {
             return Ok(());
         }
-        to.gap(stream, s.next.number, below, reason)
-            .map_err(|_| Stop::Discard(Discard::DeliverFull))?;
+        to.gap(stream, s.epoch, s.next.number, below, reason).map_err(|_| Stop::Discard(Discard::DeliverFull))?;
         (s.next, s.rest) = (Position::start_of(below), 0);
         self.release_held(ix, stream, to).map_err(Stop::Fault)
     }
@@ -464,13 +380,11 @@ impl<C: Crypto> Cx<'_, C> {
     }
 }
 
-fn batch<'a>(stream: InIx, chunk: &Chunk<'a>, walked: &Walked) -> Batch<'a> {
+fn batch<'a>(stream: InIx, epoch: Epoch, chunk: &Chunk<'a>, walked: &Walked) -> Batch<'a> {
     Batch {
         stream,
-        from: Position {
-            number: chunk.number,
-            offset: chunk.offset,
-        },
+        epoch,
+        from: Position { number: chunk.number, offset: chunk.offset },
         to: walked.end,
         first_start: walked.first_start,
         starts: walked.starts,

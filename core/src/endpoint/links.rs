@@ -23,11 +23,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Err(Error::Taken);
         }
         match end {
-            End::Device => self
-                .st
-                .gateways
-                .push(at)
-                .map_err(|_| Error::TooManyStreams)?,
+            End::Device => self.st.gateways.push(at).map_err(|_| Error::TooManyStreams)?,
             End::Gateway => self.st.devices = self.st.devices.saturating_add(1),
         }
         *peer = Peer {
@@ -53,18 +49,12 @@ impl<C: Crypto> Cx<'_, C> {
             Some(End::Gateway) => self.st.devices = self.st.devices.saturating_sub(1),
         }
         let next_dirty = peer.next_dirty;
-        *peer = Peer {
-            next_dirty,
-            ..Peer::default()
-        };
+        *peer = Peer { next_dirty, ..Peer::default() };
         peer.news.listed = listed;
         while let Some(stream) = out.some().and_then(|o| self.p.outbound.get_mut(o.at())) {
             out = stream.next_of_peer;
             let (listed, next_dirty) = (stream.news.listed, stream.next_dirty);
-            *stream = OutStream {
-                next_dirty,
-                ..OutStream::default()
-            };
+            *stream = OutStream { next_dirty, ..OutStream::default() };
             stream.news.listed = listed;
         }
         if link.some().is_some() {
@@ -74,17 +64,8 @@ impl<C: Crypto> Cx<'_, C> {
 
     pub(super) fn set_keys(&mut self, at: PeerIx, provision: Provision) -> Result<(), Error> {
         provision.check().map_err(|_| Error::Empty)?;
-        let peer = self
-            .p
-            .peers
-            .get_mut(at.at())
-            .filter(|p| p.in_use())
-            .ok_or(Error::Empty)?;
-        let lost = peer
-            .keys
-            .iter()
-            .flatten()
-            .any(|(id, _)| !provision.keys.iter().flatten().any(|(k, _)| k == id));
+        let peer = self.p.peers.get_mut(at.at()).filter(|p| p.in_use()).ok_or(Error::Empty)?;
+        let lost = peer.keys.iter().flatten().any(|(id, _)| !provision.keys.iter().flatten().any(|(k, _)| k == id));
         peer.keys = provision.keys;
         if lost {
             self.end_session(at, Fault::Local);
@@ -93,12 +74,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     pub(super) fn connect(&mut self, at: PeerIx, path: Path) -> Result<(), Error> {
-        let peer = self
-            .p
-            .peers
-            .get_mut(at.at())
-            .filter(|p| p.in_use())
-            .ok_or(Error::Empty)?;
+        let peer = self.p.peers.get_mut(at.at()).filter(|p| p.in_use()).ok_or(Error::Empty)?;
         if peer.end != Some(End::Device) {
             return Err(Error::NotDevice);
         }
@@ -172,10 +148,12 @@ impl<C: Crypto> Cx<'_, C> {
         if let Some(ix) = peer.link.some() {
             return Some(ix);
         }
+        if !self.link_available() {
+            return None;
+        }
+        let peer = self.p.peers.get(at.at())?;
         let ix = self.st.free_links.some()?;
         let words = of_link(self.p.windows, ix, self.st.config.window_words());
-        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
-        table.fill(Sent::default());
         let datagram = self.st.config.initial_datagram;
         let link = self.p.links.get_mut(ix.at())?;
         self.st.free_links = link.next;
@@ -187,12 +165,6 @@ impl<C: Crypto> Cx<'_, C> {
             link.path.datagram = datagram.min(peer.session.limits.max_datagram);
         } else {
             words.fill(0);
-        }
-        let mut out = peer.first_out;
-        while let Some(stream) = out.some().and_then(|o| self.p.outbound.get(o.at())) {
-            out = stream.next_of_peer;
-            link.outbound.next_stream =
-                link.outbound.next_stream.max(stream.wire.saturating_add(1));
         }
         self.p.peers.get_mut(at.at())?.link = ix;
         Some(ix)
@@ -206,15 +178,11 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
-        let fresh = Link::new(
-            link.peer,
-            self.now,
-            self.st.config.initial_datagram,
-            link.rtt.memory(),
-        );
+        let fresh = Link::new(link.peer, self.now, self.st.config.initial_datagram, link.rtt.memory());
         let old = core::mem::replace(link, fresh);
         link.next = old.next;
         link.ready = old.ready;
+        (link.spare, link.next_spare) = (old.spare, old.next_spare);
         link.turn = old.turn;
         link.deadline = old.deadline;
         link.heap_at = old.heap_at;
@@ -227,17 +195,47 @@ impl<C: Crypto> Cx<'_, C> {
         self.set_deadline(ix, Instant::NEVER);
         self.unlist(ix);
         let words = of_link(self.p.windows, ix, self.st.config.window_words());
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         if let Some(peer) = self.p.peers.get_mut(link.peer.at()) {
             peer.session.rx_next = link.window.next();
             peer.session.rx_bits = link.window.newest(words);
             peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
             peer.link = LinkIx::NONE;
         }
-        *link = Link::default();
+        if !link.flight.is_empty() {
+            of_link(self.p.sent, ix, self.st.config.in_flight as usize).fill(Sent::default());
+        }
+        let (spare, next_spare) = (link.spare, link.next_spare);
+        *link = Link { spare, next_spare, ..Link::default() };
         link.next = core::mem::replace(&mut self.st.free_links, ix);
+    }
+
+    /// True when a link is free, or an idle one could be made free.
+    pub(super) fn link_available(&mut self) -> bool {
+        while self.st.free_links == LinkIx::NONE {
+            let Some(ix) = self.st.spare_front.some() else { return false };
+            let Some(link) = self.p.links.get_mut(ix.at()) else { return false };
+            link.spare = false;
+            self.st.spare_front = core::mem::take(&mut link.next_spare);
+            if self.st.spare_front == LinkIx::NONE {
+                self.st.spare_back = LinkIx::NONE;
+            }
+            if self.is_idle(ix) {
+                self.free_link(ix);
+            }
+        }
+        true
+    }
+
+    /// Lists an idle link. It stays its peer's until another peer needs one: waking up costs it nothing then.
+    fn list_spare(&mut self, ix: LinkIx) {
+        let Some(link) = self.p.links.get_mut(ix.at()).filter(|l| !l.spare) else { return };
+        (link.spare, link.next_spare) = (true, LinkIx::NONE);
+        match self.st.spare_back.some().and_then(|b| self.p.links.get_mut(b.at())) {
+            Some(back) => back.next_spare = ix,
+            None => self.st.spare_front = ix,
+        }
+        self.st.spare_back = ix;
     }
 
     /// True when nothing of this link has to be kept apart from the compact session.
@@ -279,10 +277,11 @@ impl<C: Crypto> Cx<'_, C> {
         self.st.config.poll.is_none() || peer.end == Some(End::Gateway)
     }
 
-    /// A link has nothing to send now: it is given back, or its timer is set.
+    /// A link has nothing to send now: its timer is set, or it is spare.
     pub(super) fn settle(&mut self, ix: LinkIx) {
         if self.is_idle(ix) {
-            self.free_link(ix);
+            self.list_spare(ix);
+            self.set_deadline(ix, Instant::NEVER);
         } else {
             self.set_query_timer(ix);
             let at = self.deadline(ix);
@@ -307,12 +306,7 @@ impl<C: Crypto> Cx<'_, C> {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             link.next = LinkIx::NONE;
         }
-        match self
-            .st
-            .ready_back
-            .some()
-            .and_then(|b| self.p.links.get_mut(b.at()))
-        {
+        match self.st.ready_back.some().and_then(|b| self.p.links.get_mut(b.at())) {
             Some(back) => back.next = ix,
             None => self.st.ready_front = ix,
         }
@@ -321,12 +315,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// Takes the front link off the list.
     pub(super) fn pop_ready(&mut self) {
-        let Some(link) = self
-            .st
-            .ready_front
-            .some()
-            .and_then(|f| self.p.links.get_mut(f.at()))
-        else {
+        let Some(link) = self.st.ready_front.some().and_then(|f| self.p.links.get_mut(f.at())) else {
             return;
         };
         link.ready = false;
@@ -372,27 +361,15 @@ impl<C: Crypto> Cx<'_, C> {
 }
 
 /// Expands the keys of both directions: (to send with, to receive with).
-pub(super) fn expand<C: Crypto>(
-    crypto: &C,
-    end: Option<End>,
-    session: &Session,
-) -> (Option<C::Key>, Option<C::Key>) {
+pub(super) fn expand<C: Crypto>(crypto: &C, end: Option<End>, session: &Session) -> (Option<C::Key>, Option<C::Key>) {
     let (mut tx, mut rx) = (None, None);
     if let Some(suite) = session.suite {
         let (ours, theirs) = match end {
             Some(End::Device) => (KeyLabel::DeviceToGateway, KeyLabel::GatewayToDevice),
             _ => (KeyLabel::GatewayToDevice, KeyLabel::DeviceToGateway),
         };
-        crypto.expand(
-            suite,
-            &crypto::derive_secret(&session.key, ours, &[]),
-            &mut tx,
-        );
-        crypto.expand(
-            suite,
-            &crypto::derive_secret(&session.key, theirs, &[]),
-            &mut rx,
-        );
+        crypto.expand(suite, &crypto::derive_secret(&session.key, ours, &[]), &mut tx);
+        crypto.expand(suite, &crypto::derive_secret(&session.key, theirs, &[]), &mut rx);
     }
     (tx, rx)
 }

@@ -3,6 +3,7 @@
 //! ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`], [`links`]).
 
 mod acknowledge;
+mod chunk;
 mod confirm;
 mod control;
 mod events;
@@ -37,6 +38,8 @@ use crate::peer::Provision;
 use crate::storage::{Parts, Storage};
 use crate::stream::EpochSource;
 use crate::time::Instant;
+use crate::wire::Previous;
+use control::Control;
 use core::ops::Range;
 use state::State;
 
@@ -46,6 +49,7 @@ use state::State;
 #[derive(Debug)]
 pub struct Endpoint<C: Crypto, S: Storage<C::Key>> {
     state: State,
+    control: Control,
     crypto: C,
     storage: S,
 }
@@ -53,6 +57,8 @@ pub struct Endpoint<C: Crypto, S: Storage<C::Key>> {
 /// What one call works on: the endpoint's own state, the driver's arrays, and the time.
 struct Cx<'a, C: Crypto> {
     st: &'a mut State,
+    /// Frames composed for the planned packet.
+    control: &'a mut Control,
     crypto: &'a C,
     p: Parts<'a, C::Key>,
     now: Instant,
@@ -74,32 +80,18 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     ///
     /// # Errors
     /// [`ConfigError`] names the first limit that is out of range or array that does not fit.
-    pub fn new(
-        config: Config,
-        crypto: C,
-        mut storage: S,
-        boot: BootSeed,
-    ) -> Result<Self, ConfigError> {
+    pub fn new(config: Config, crypto: C, mut storage: S, boot: BootSeed) -> Result<Self, ConfigError> {
         config.check()?;
         let mut parts = storage.parts();
         parts.check(&config)?;
         let state = State::new(config, crypto.suites(), boot, &mut parts)?;
-        Ok(Self {
-            state,
-            crypto,
-            storage,
-        })
+        Ok(Self { state, control: Control::new(), crypto, storage })
     }
 
     fn cx(&mut self, now: Instant) -> Cx<'_, C> {
         // Whatever the call does, a packet planned before it is stale.
         self.state.plan = None;
-        Cx {
-            st: &mut self.state,
-            crypto: &self.crypto,
-            p: self.storage.parts(),
-            now,
-        }
+        Cx { st: &mut self.state, control: &mut self.control, crypto: &self.crypto, p: self.storage.parts(), now }
     }
 
     /// The driver's arrays. `peers`, `inbound`, `outbound` and `ring` may grow between calls; indices stay what they are.
@@ -149,12 +141,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     ///
     /// # Errors
     /// As [`Endpoint::add_peer`].
-    pub fn set_keys(
-        &mut self,
-        now: Instant,
-        at: PeerIx,
-        provision: Provision,
-    ) -> Result<(), Error> {
+    pub fn set_keys(&mut self, now: Instant, at: PeerIx, provision: Provision) -> Result<(), Error> {
         self.cx(now).set_keys(at, provision)
     }
 
@@ -250,10 +237,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     ///
     /// # Errors
     /// An [`Error`] that says what is wrong; nothing has changed.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a stream has that many properties, each once"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "a stream has that many properties, each once")]
     pub fn open(
         &mut self,
         now: Instant,
@@ -265,6 +249,20 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         ring: Range<u32>,
     ) -> Result<(), Error> {
         self.cx(now).open_out(at, peer, name, source, first, ring)
+    }
+
+    /// Begins another epoch of a stream with storage, numbered from 0: the one before is drained.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchIndex`], [`Error::Empty`], or [`Error::NotStored`] while the ring holds records of the epoch before.
+    pub fn begin_epoch(
+        &mut self,
+        now: Instant,
+        stream: OutIx,
+        epoch: Epoch,
+        previous: Option<Previous>,
+    ) -> Result<(), Error> {
+        self.cx(now).begin_epoch(stream, epoch, previous)
     }
 
     /// Queues one record and returns its number.
@@ -280,12 +278,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
                 }
             }
         };
-        self.push_with(
-            now,
-            stream,
-            u32::try_from(record.len()).unwrap_or(u32::MAX),
-            fill,
-        )
+        self.push_with(now, stream, u32::try_from(record.len()).unwrap_or(u32::MAX), fill)
     }
 
     /// Queues one record of `len` bytes that `fill` writes, in at most two pieces, straight into the ring.
@@ -307,12 +300,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     /// # Errors
     /// [`PushError::Full`] when not even the first fits, [`PushError::NotPacked`], or [`PushError::TooLarge`] when the first
     /// never will; nothing was taken.
-    pub fn push_batch(
-        &mut self,
-        now: Instant,
-        stream: OutIx,
-        packed: &[u8],
-    ) -> Result<Pushed, PushError> {
+    pub fn push_batch(&mut self, now: Instant, stream: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
         self.cx(now).push_batch(stream, packed)
     }
 
@@ -341,12 +329,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     /// Which key id the session of a peer uses, for listings.
     #[must_use]
     pub fn newest_key(&mut self, peer: PeerIx) -> Option<KeyId> {
-        self.storage
-            .parts()
-            .peers
-            .get(peer.at())?
-            .newest_key()
-            .map(|(id, _)| *id)
+        self.storage.parts().peers.get(peer.at())?.newest_key().map(|(id, _)| *id)
     }
 
     /// Ends one peer's session.

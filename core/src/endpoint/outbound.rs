@@ -5,12 +5,13 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::error::{Error, PushError};
-use crate::ids::{LinkIx, Name, OutIx, PeerIx, Position};
+use crate::ids::{Epoch, LinkIx, Name, OutIx, PeerIx, Position};
+use crate::recovery::sent::Carried;
 use crate::ring;
 use crate::storage::of_link;
 use crate::stream::{EpochSource, Opening, OutStream};
 use crate::time::{Duration, Instant};
-use crate::wire::varint;
+use crate::wire::{Previous, varint};
 use core::ops::Range;
 
 /// A refused stream is asked for again after this long.
@@ -37,20 +38,11 @@ impl<C: Crypto> Cx<'_, C> {
         first: u64,
         ring: Range<u32>,
     ) -> Result<(), Error> {
-        let whole = self
-            .p
-            .ring
-            .get(ring.start as usize..ring.end as usize)
-            .ok_or(Error::BadRing)?;
+        let whole = self.p.ring.get(ring.start as usize..ring.end as usize).ok_or(Error::BadRing)?;
         if whole.is_empty() || whole.len() > 1 << 30 {
             return Err(Error::BadRing);
         }
-        let peer = self
-            .p
-            .peers
-            .get(at.at())
-            .filter(|p| p.in_use())
-            .ok_or(Error::Empty)?;
+        let peer = self.p.peers.get(at.at()).filter(|p| p.in_use()).ok_or(Error::Empty)?;
         let mut each = peer.first_out;
         while let Some(stream) = each.some().and_then(|o| self.p.outbound.get(o.at())) {
             if stream.name.as_ref() == Some(&name) && each != ix {
@@ -94,6 +86,31 @@ impl<C: Crypto> Cx<'_, C> {
         Ok(())
     }
 
+    /// Numbers the stream anew, from 0: everything of its epoch is STORED or given up.
+    pub(super) fn begin_epoch(&mut self, ix: OutIx, epoch: Epoch, previous: Option<Previous>) -> Result<(), Error> {
+        let s = self.p.outbound.get_mut(ix.at()).ok_or(Error::NoSuchIndex)?;
+        if s.peer == PeerIx::NONE {
+            return Err(Error::Empty);
+        }
+        if s.used > 0 {
+            return Err(Error::NotStored);
+        }
+        (s.epoch, s.previous) = (Some(epoch), previous);
+        (s.head, s.next, s.skip) = (0, 0, None);
+        let (queued, next_queued) = (s.queued, s.next_queued);
+        s.rewind();
+        (s.queued, s.next_queued) = (queued, next_queued);
+        let Some(link) = self.p.peers.get(s.peer.at()).and_then(|p| p.link.some()) else {
+            return Ok(());
+        };
+        // A SKIP on its way is of the numbering before.
+        let table = of_link(self.p.sent, link, self.st.config.in_flight as usize);
+        for sent in table.iter_mut().filter(|sent| sent.stream == ix) {
+            sent.carried = Carried::default();
+        }
+        Ok(())
+    }
+
     pub(super) fn push_with(
         &mut self,
         ix: OutIx,
@@ -101,12 +118,7 @@ impl<C: Crypto> Cx<'_, C> {
         fill: impl FnOnce(&mut [u8], &mut [u8]),
     ) -> Result<u64, PushError> {
         let (start, at, number, size) = {
-            let s = self
-                .p
-                .outbound
-                .get(ix.at())
-                .filter(|s| s.peer != PeerIx::NONE)
-                .ok_or(PushError::NoStream)?;
+            let s = self.p.outbound.get(ix.at()).filter(|s| s.peer != PeerIx::NONE).ok_or(PushError::NoStream)?;
             let size = varint::encode(u64::from(len)).map_err(|_| PushError::TooLarge)?;
             let stored = u64::from(len).saturating_add(size.as_slice().len() as u64);
             if len > self.st.config.max_record || stored > u64::from(s.ring_len) {
@@ -120,11 +132,7 @@ impl<C: Crypto> Cx<'_, C> {
         let ring = self.ring_mut(ix).unwrap_or_default();
         ring::copy_in(ring, at, size.as_slice());
         let after = at.saturating_add(size.as_slice().len() as u32);
-        let after = if after as usize >= ring.len() {
-            after.saturating_sub(ring.len() as u32)
-        } else {
-            after
-        };
+        let after = if after as usize >= ring.len() { after.saturating_sub(ring.len() as u32) } else { after };
         let (a, b) = ring::pieces_mut(ring, after, len);
         fill(a, b);
         debug_assert!(start <= u32::MAX >> 1);
@@ -133,37 +141,22 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     pub(super) fn push_batch(&mut self, ix: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
-        let s = self
-            .p
-            .outbound
-            .get(ix.at())
-            .filter(|s| s.peer != PeerIx::NONE)
-            .ok_or(PushError::NoStream)?;
+        let s = self.p.outbound.get(ix.at()).filter(|s| s.peer != PeerIx::NONE).ok_or(PushError::NoStream)?;
         let (room, len) = (s.room(), s.ring_len);
-        let run = ring::measure(packed, room, self.st.config.max_record).ok_or_else(|| {
-            match varint::decode(packed) {
+        let run =
+            ring::measure(packed, room, self.st.config.max_record).ok_or_else(|| match varint::decode(packed) {
                 Ok((size, _)) if size > u64::from(self.st.config.max_record) => PushError::TooLarge,
                 _ => PushError::NotPacked,
-            }
-        })?;
+            })?;
         if run.records == 0 && !packed.is_empty() {
-            let never = ring::measure(packed, len, self.st.config.max_record)
-                .is_none_or(|r| r.records == 0);
-            return Err(if never {
-                PushError::TooLarge
-            } else {
-                PushError::Full
-            });
+            let never = ring::measure(packed, len, self.st.config.max_record).is_none_or(|r| r.records == 0);
+            return Err(if never { PushError::TooLarge } else { PushError::Full });
         }
         let (at, first) = (s.advance(s.head_at, s.used), s.next);
         let taken = packed.get(..run.bytes as usize).unwrap_or(&[]);
         ring::copy_in(self.ring_mut(ix).unwrap_or_default(), at, taken);
         self.pushed(ix, run.bytes, run.records);
-        Ok(Pushed {
-            first,
-            records: run.records,
-            bytes: run.bytes as usize,
-        })
+        Ok(Pushed { first, records: run.records, bytes: run.bytes as usize })
     }
 
     fn pushed(&mut self, ix: OutIx, bytes: u32, records: u64) {
@@ -204,19 +197,12 @@ impl<C: Crypto> Cx<'_, C> {
     pub(super) fn ring_mut(&mut self, ix: OutIx) -> Option<&mut [u8]> {
         let s = self.p.outbound.get(ix.at())?;
         let start = s.ring_start as usize;
-        self.p
-            .ring
-            .get_mut(start..start.saturating_add(s.ring_len as usize))
+        self.p.ring.get_mut(start..start.saturating_add(s.ring_len as usize))
     }
 
     /// Gives up what lies below `below`; the receiver is told.
     pub(super) fn skip_to(&mut self, ix: OutIx, below: u64, reason: u8) {
-        let Some(s) = self
-            .p
-            .outbound
-            .get_mut(ix.at())
-            .filter(|s| s.peer != PeerIx::NONE)
-        else {
+        let Some(s) = self.p.outbound.get_mut(ix.at()).filter(|s| s.peer != PeerIx::NONE) else {
             return;
         };
         let below = below.min(s.next);
@@ -256,12 +242,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
-        let Some(s) = link
-            .outbound
-            .front
-            .some()
-            .and_then(|f| self.p.outbound.get_mut(f.at()))
-        else {
+        let Some(s) = link.outbound.front.some().and_then(|f| self.p.outbound.get_mut(f.at())) else {
             return;
         };
         s.queued = false;
@@ -276,12 +257,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(at) = self.p.links.get(ix.at()).map(|l| l.peer) else {
             return;
         };
-        let mut each = self
-            .p
-            .peers
-            .get(at.at())
-            .map(|p| p.first_out)
-            .unwrap_or_default();
+        let mut each = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();
         let mut any = false;
         while let Some(stream) = each.some() {
             self.queue_stream(ix, stream);
@@ -299,13 +275,7 @@ impl<C: Crypto> Cx<'_, C> {
     fn outbound_by_wire(&mut self, ix: LinkIx, at: PeerIx, wire: u32) -> Option<OutIx> {
         let link = self.p.links.get_mut(ix.at())?;
         let last = link.outbound.last;
-        if wire != 0
-            && self
-                .p
-                .outbound
-                .get(last.at())
-                .is_some_and(|s| s.wire == wire && s.peer == at)
-        {
+        if wire != 0 && self.p.outbound.get(last.at()).is_some_and(|s| s.wire == wire && s.peer == at) {
             return Some(last);
         }
         let mut each = self.p.peers.get(at.at())?.first_out;
@@ -319,15 +289,15 @@ impl<C: Crypto> Cx<'_, C> {
         None
     }
 
-    pub(super) fn on_opened(
-        &mut self,
-        ix: LinkIx,
-        at: PeerIx,
-        wire: u32,
-        stored_below: u64,
-    ) -> Result<(), Stop> {
+    /// A stream's earlier id in this session may be heard of again, one that was never given out may not.
+    fn confirmation_of_no_stream(&self, at: PeerIx, wire: u32) -> Result<(), Stop> {
+        let given = self.p.peers.get(at.at()).map(|p| p.session.next_stream);
+        if wire > 0 && given.is_some_and(|next| wire < next) { Ok(()) } else { Err(Stop::Fault(Fault::StoredUnsent)) }
+    }
+
+    pub(super) fn on_opened(&mut self, ix: LinkIx, at: PeerIx, wire: u32, stored_below: u64) -> Result<(), Stop> {
         let Some(stream) = self.outbound_by_wire(ix, at, wire) else {
-            return Err(Stop::Fault(Fault::StoredUnsent));
+            return self.confirmation_of_no_stream(at, wire);
         };
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return Ok(());
@@ -349,15 +319,9 @@ impl<C: Crypto> Cx<'_, C> {
         Ok(())
     }
 
-    pub(super) fn on_stored(
-        &mut self,
-        ix: LinkIx,
-        at: PeerIx,
-        wire: u32,
-        below: u64,
-    ) -> Result<(), Stop> {
+    pub(super) fn on_stored(&mut self, ix: LinkIx, at: PeerIx, wire: u32, below: u64) -> Result<(), Stop> {
         let Some(stream) = self.outbound_by_wire(ix, at, wire) else {
-            return Err(Stop::Fault(Fault::StoredUnsent));
+            return self.confirmation_of_no_stream(at, wire);
         };
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return Ok(());
@@ -401,15 +365,10 @@ impl<C: Crypto> Cx<'_, C> {
                 break;
             }
             link.flight.free(table, slot);
-            s.unacked
-                .remove(table, slot, crate::recovery::sent::stream_links);
+            s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
         }
         let start = s.ring_start as usize;
-        let ring = self
-            .p
-            .ring
-            .get(start..start.saturating_add(s.ring_len as usize))
-            .unwrap_or(&[]);
+        let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).unwrap_or(&[]);
         let bytes = ring::span(ring, s.head_at, below.saturating_sub(s.head));
         s.head = below;
         s.head_at = s.advance(s.head_at, bytes);
@@ -471,8 +430,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         while let Some(slot) = s.unacked.front.some() {
             link.flight.free(table, slot);
-            s.unacked
-                .remove(table, slot, crate::recovery::sent::stream_links);
+            s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
         }
         link.outbound.used = link.outbound.used.saturating_sub(u64::from(s.sent));
         link.outbound.begun_rest = link.outbound.begun_rest.saturating_sub(u64::from(s.rest));

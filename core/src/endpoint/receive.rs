@@ -37,15 +37,9 @@ impl Opened {
         header_len: usize,
         datagram: &mut [u8],
     ) -> Result<(), Discard> {
-        let (header, sealed) = datagram
-            .split_at_mut_checked(header_len)
-            .ok_or(Discard::Malformed)?;
-        let (body, tag) = sealed
-            .split_last_chunk_mut::<TAG_LEN>()
-            .ok_or(Discard::Malformed)?;
-        crypto
-            .open(key, number, header, body, &Tag::from_bytes(*tag))
-            .map_err(|_| Discard::Forged)
+        let (header, sealed) = datagram.split_at_mut_checked(header_len).ok_or(Discard::Malformed)?;
+        let (body, tag) = sealed.split_last_chunk_mut::<TAG_LEN>().ok_or(Discard::Malformed)?;
+        crypto.open(key, number, header, body, &Tag::from_bytes(*tag)).map_err(|_| Discard::Forged)
     }
 }
 
@@ -75,6 +69,11 @@ impl<C: Crypto> Cx<'_, C> {
         named: Option<PeerIx>,
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
+        // DATA is nearly all there is.
+        if let [0x40..=0x7f, ..] = datagram {
+            let header = DataHeader::parse(datagram).map_err(|_| Discard::Malformed)?;
+            return self.on_data(path, header, datagram, to);
+        }
         match Packet::parse(datagram).map_err(|_| Discard::Malformed)? {
             Packet::Data(header) => self.on_data(path, header, datagram, to),
             Packet::LongData(_) => self.on_long_data(path, datagram, named, to),
@@ -92,30 +91,18 @@ impl<C: Crypto> Cx<'_, C> {
         datagram: &mut [u8],
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
-        let mask = 1u32
-            .checked_shl(self.st.config.label_bits())
-            .map_or(u32::MAX, |v| v.wrapping_sub(1));
+        let mask = 1u32.checked_shl(self.st.config.label_bits()).map_or(u32::MAX, |v| v.wrapping_sub(1));
         let at = PeerIx(header.label.0 & mask);
-        let known = self
-            .p
-            .peers
-            .get(at.at())
-            .filter(|p| p.session.lives() && p.session.ours == header.label);
+        let known = self.p.peers.get(at.at()).filter(|p| p.session.lives() && p.session.ours == header.label);
         let Some(peer) = known else {
-            return self.hint(
-                header.label,
-                PeerId::default(),
-                datagram,
-                Discard::UnknownLabel,
-            );
+            return self.hint(header.label, PeerId::default(), datagram, Discard::UnknownLabel);
         };
         let link = peer.link.some();
         let received = match link.and_then(|l| self.p.links.get(l.at())) {
             Some(link) => link.window.next(),
             None => peer.session.rx_next,
         };
-        let number = number::expand(received, header.truncated, header.number_len)
-            .ok_or(Discard::BadNumber)?;
+        let number = number::expand(received, header.truncated, header.number_len).ok_or(Discard::BadNumber)?;
         let handled = match link {
             Some(link) => self.opened_by_link(link, number, header.len(), path, datagram, to),
             None => {
@@ -140,17 +127,8 @@ impl<C: Crypto> Cx<'_, C> {
     fn look(&self, ix: LinkIx, number: u64) -> Result<(), Discard> {
         let words = self.st.config.window_words();
         let start = ix.at().saturating_mul(words);
-        let words = self
-            .p
-            .windows
-            .get(start..start.saturating_add(words))
-            .unwrap_or(&[]);
-        match self
-            .p
-            .links
-            .get(ix.at())
-            .map(|l| l.window.look(words, number))
-        {
+        let words = self.p.windows.get(start..start.saturating_add(words)).unwrap_or(&[]);
+        match self.p.links.get(ix.at()).map(|l| l.window.look(words, number)) {
             Some(Seen::New) => Ok(()),
             Some(Seen::Duplicate) => Err(Discard::Duplicate),
             _ => Err(Discard::TooOld),
@@ -168,12 +146,7 @@ impl<C: Crypto> Cx<'_, C> {
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
         self.look(ix, number)?;
-        let key = self
-            .p
-            .links
-            .get(ix.at())
-            .and_then(|l| l.rx.as_ref())
-            .ok_or(Discard::UnknownLabel)?;
+        let key = self.p.links.get(ix.at()).and_then(|l| l.rx.as_ref()).ok_or(Discard::UnknownLabel)?;
         Opened::open(self.crypto, key, number, header_len, datagram)?;
         self.accept_opened(ix, number, header_len, path, datagram, to)
     }
@@ -190,15 +163,8 @@ impl<C: Crypto> Cx<'_, C> {
     ) -> Result<Handled, Discard> {
         let size = datagram.len();
         let body_len = size.saturating_sub(header_len).saturating_sub(TAG_LEN);
-        let body = datagram
-            .get(header_len..header_len.saturating_add(body_len))
-            .ok_or(Discard::Malformed)?;
-        let at = self
-            .p
-            .links
-            .get(ix.at())
-            .map(|l| l.peer)
-            .ok_or(Discard::NoLink)?;
+        let body = datagram.get(header_len..header_len.saturating_add(body_len)).ok_or(Discard::Malformed)?;
+        let at = self.p.links.get(ix.at()).map(|l| l.peer).ok_or(Discard::NoLink)?;
         self.heard(ix, at, number, path, size);
         let mut r = Reader::new(body);
         let mut elicits = false;
@@ -277,20 +243,14 @@ impl<C: Crypto> Cx<'_, C> {
                 // The oldest change is forgotten; its packets are acknowledged by STORED, or sent again.
                 link.ack.changed.remove(0);
             }
-            let _ = link.ack.changed.push(PacketRange {
-                low: number,
-                high: number,
-            });
+            let _ = link.ack.changed.push(PacketRange { low: number, high: number });
         }
         if !elicits {
             return;
         }
         link.ack.asked = link.ack.asked.saturating_add(1);
         // RFC 9000 §13.2.1: two packets, or one out of order, are acknowledged at once.
-        if link.ack.asked >= 2
-            || !in_order
-            || link.ack.changed.len() >= ACK_RANGES.saturating_sub(1)
-        {
+        if link.ack.asked >= 2 || !in_order || link.ack.changed.len() >= ACK_RANGES.saturating_sub(1) {
             link.ack.now = true;
         } else if link.ack.due == Instant::NEVER {
             link.ack.due = self.now + self.st.config.max_ack_delay;
@@ -321,15 +281,8 @@ impl<C: Crypto> Cx<'_, C> {
                 Ok(())
             }
             Frame::Open(open) => self.on_open(ix, at, &open, to),
-            Frame::Skip {
-                stream,
-                below,
-                reason,
-            } => self.on_skip(ix, at, stream, below, reason, to),
-            Frame::Opened {
-                stream,
-                stored_below,
-            } => self.on_opened(ix, at, stream, stored_below),
+            Frame::Skip { stream, below, reason } => self.on_skip(ix, at, stream, below, reason, to),
+            Frame::Opened { stream, stored_below } => self.on_opened(ix, at, stream, stored_below),
             Frame::Stored { stream, below } => self.on_stored(ix, at, stream, below),
             Frame::Credit(window) => {
                 self.on_credit(ix, at, number, window);

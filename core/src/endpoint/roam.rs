@@ -45,19 +45,11 @@ impl<C: Crypto> Cx<'_, C> {
             if peer.end != Some(End::Gateway) || number < link.window.next() {
                 return;
             }
-            let known_good = if peer.path_validated {
-                Some(peer.path)
-            } else {
-                link.path.fallback
-            };
+            let known_good = if peer.path_validated { Some(peer.path) } else { link.path.fallback };
             let back = known_good.is_some_and(|good| good.same(path));
             link.path.fallback = if back { None } else { known_good };
             link.path.fallback_at = if link.path.fallback.is_some() {
-                self.now
-                    + link
-                        .rtt
-                        .probe_timeout(self.st.config.max_ack_delay)
-                        .times(3)
+                self.now + link.rtt.probe_timeout(self.st.config.max_ack_delay).times(3)
             } else {
                 Instant::NEVER
             };
@@ -69,10 +61,7 @@ impl<C: Crypto> Cx<'_, C> {
             link.say.ping = true;
         }
         if !peer.path_validated && peer.end == Some(End::Gateway) {
-            link.path.budget = link
-                .path
-                .budget
-                .saturating_add((size as u64).saturating_mul(AMPLIFICATION));
+            link.path.budget = link.path.budget.saturating_add((size as u64).saturating_mul(AMPLIFICATION));
             self.wake(ix);
         }
     }

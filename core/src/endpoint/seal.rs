@@ -1,6 +1,7 @@
 //! A planned packet is written, sealed, and entered in the books.
 
-use super::plan::{Plan, PlannedChunk, Sealed, What};
+use super::chunk::PlannedChunk;
+use super::plan::{Plan, Sealed, What};
 use super::{Cx, SendFault};
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::discard::Fault;
@@ -38,64 +39,32 @@ impl<C: Crypto> Cx<'_, C> {
         true
     }
 
-    fn write_sealed(
-        &mut self,
-        ix: LinkIx,
-        at: PeerIx,
-        sealed: &Sealed,
-        out: &mut [u8],
-    ) -> Result<(), NoRoom> {
+    fn write_sealed(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, out: &mut [u8]) -> Result<(), NoRoom> {
         let (packet, tag) = out.split_last_chunk_mut::<TAG_LEN>().ok_or(NoRoom)?;
         let mut w = Writer::new(packet);
         match &sealed.short {
             Some(header) => header.write(&mut w)?,
             None => {
                 let (hello, gateway_nonce) = self.long_hello(ix).ok_or(NoRoom)?;
-                LongData {
-                    hello,
-                    gateway_nonce,
-                    number: sealed.number,
-                }
-                .write(&mut w)?;
+                LongData { hello, gateway_nonce, number: sealed.number }.write(&mut w)?;
             }
         }
         debug_assert_eq!(w.written(), sealed.header_len);
-        w.bytes(sealed.control.as_slice())?;
+        w.bytes(self.control.as_slice())?;
         if let Some(chunk) = sealed.chunk.filter(|c| c.cut.len > 0) {
             let s = self.p.outbound.get(chunk.stream.at()).ok_or(NoRoom)?;
-            chunk
-                .frame(s.wire)
-                .write_head(&mut w, chunk.cut.len as usize)?;
+            chunk.frame(s.wire).write_head(&mut w, chunk.cut.len as usize)?;
             let start = s.ring_start as usize;
-            let ring = self
-                .p
-                .ring
-                .get(start..start.saturating_add(s.ring_len as usize))
-                .ok_or(NoRoom)?;
+            let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).ok_or(NoRoom)?;
             let (front, back) = ring::pieces(ring, chunk.ring_at, chunk.cut.len);
             w.bytes(front)?;
             w.bytes(back)?;
         }
         w.space(sealed.padding)?.fill(0);
-        let (header, body) = packet
-            .split_at_mut_checked(sealed.header_len)
-            .ok_or(NoRoom)?;
-        debug_assert!(
-            self.p
-                .peers
-                .get(at.at())
-                .is_some_and(|p| p.session.tx_next <= sealed.number)
-        );
-        let key = self
-            .p
-            .links
-            .get(ix.at())
-            .and_then(|l| l.tx.as_ref())
-            .ok_or(NoRoom)?;
-        *tag = *self
-            .crypto
-            .seal(key, sealed.number, header, body)
-            .as_bytes();
+        let (header, body) = packet.split_at_mut_checked(sealed.header_len).ok_or(NoRoom)?;
+        debug_assert!(self.p.peers.get(at.at()).is_some_and(|p| p.session.tx_next <= sealed.number));
+        let key = self.p.links.get(ix.at()).and_then(|l| l.tx.as_ref()).ok_or(NoRoom)?;
+        *tag = *self.crypto.seal(key, sealed.number, header, body).as_bytes();
         Ok(())
     }
 
@@ -106,13 +75,11 @@ impl<C: Crypto> Cx<'_, C> {
         };
         peer.session.tx_next = sealed.number.saturating_add(1);
         let renew = peer.end == Some(End::Device)
-            && peer
-                .session
-                .suite
-                .is_some_and(|s| peer.session.tx_next >= s.soft_packet_limit());
+            && peer.session.suite.is_some_and(|s| peer.session.tx_next >= s.soft_packet_limit());
         self.st.totals.packets_sent = self.st.totals.packets_sent.saturating_add(1);
-        self.said(ix, &sealed.control);
-        if sealed.chunk.is_some() || sealed.control.elicits {
+        let said = self.control.said;
+        self.said(ix, said);
+        if sealed.chunk.is_some() || said.elicits {
             self.enter_flight(ix, sealed, size);
         }
         if renew {
@@ -160,10 +127,8 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         }
         entry.carried = entry.carried.with(Carried::CHUNK);
-        (entry.start, entry.end_offset, entry.records) =
-            (chunk.start, chunk.cut.offset, chunk.cut.ended);
-        (entry.ring_at, entry.len, entry.first_sent) =
-            (chunk.ring_at, chunk.cut.len as u16, link.recovery.data_sent);
+        (entry.start, entry.end_offset, entry.records) = (chunk.start, chunk.cut.offset, chunk.cut.ended);
+        (entry.ring_at, entry.len, entry.first_sent) = (chunk.ring_at, chunk.cut.len as u16, link.recovery.data_sent);
         match chunk.repeats {
             Some(old) => {
                 entry.first_sent = table.get(old.0 as usize).map_or(0, |s| s.first_sent);
@@ -190,15 +155,9 @@ impl<C: Crypto> Cx<'_, C> {
         let cut = &chunk.cut;
         s.unacked.push_back(table, slot, stream_links);
         link.outbound.used = link.outbound.used.saturating_add(u64::from(cut.len));
-        link.outbound.begun_rest = link
-            .outbound
-            .begun_rest
-            .saturating_sub(u64::from(s.rest))
-            .saturating_add(u64::from(cut.rest));
-        s.cursor = Position {
-            number: s.cursor.number.saturating_add(u64::from(cut.ended)),
-            offset: cut.offset,
-        };
+        link.outbound.begun_rest =
+            link.outbound.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(cut.rest));
+        s.cursor = Position { number: s.cursor.number.saturating_add(u64::from(cut.ended)), offset: cut.offset };
         s.cursor_at = s.advance(s.cursor_at, cut.len);
         s.sent = s.sent.saturating_add(cut.len);
         s.rest = cut.rest;
@@ -207,12 +166,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// The stream that just sent goes to the back of its link's queue, or leaves it with nothing more to send.
     fn after_new(&mut self, ix: LinkIx, stream: OutIx) {
-        let front = self
-            .p
-            .links
-            .get(ix.at())
-            .map(|l| l.outbound.front)
-            .unwrap_or_default();
+        let front = self.p.links.get(ix.at()).map(|l| l.outbound.front).unwrap_or_default();
         if front == stream {
             self.unqueue_front(ix);
             self.queue_stream(ix, stream);
@@ -240,10 +194,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         let lost_end = lost.end();
         let new_end = Position {
-            number: chunk
-                .start
-                .number
-                .saturating_add(u64::from(chunk.cut.ended)),
+            number: chunk.start.number.saturating_add(u64::from(chunk.cut.ended)),
             offset: chunk.cut.offset,
         };
         if new_end >= lost_end {
@@ -256,19 +207,10 @@ impl<C: Crypto> Cx<'_, C> {
         let gone = if chunk.ring_at >= lost.ring_at {
             chunk.ring_at.saturating_sub(lost.ring_at)
         } else {
-            chunk
-                .ring_at
-                .saturating_add(s.ring_len)
-                .saturating_sub(lost.ring_at)
+            chunk.ring_at.saturating_add(s.ring_len).saturating_sub(lost.ring_at)
         };
-        lost.records = lost
-            .records
-            .saturating_sub(trimmed)
-            .saturating_sub(chunk.cut.ended);
-        lost.len = lost
-            .len
-            .saturating_sub(gone as u16)
-            .saturating_sub(chunk.cut.len as u16);
+        lost.records = lost.records.saturating_sub(trimmed).saturating_sub(chunk.cut.ended);
+        lost.len = lost.len.saturating_sub(gone as u16).saturating_sub(chunk.cut.len as u16);
         lost.start = new_end;
         lost.ring_at = s.advance(chunk.ring_at, chunk.cut.len);
         s.unacked.insert_before(table, old, slot, stream_links);
@@ -282,9 +224,7 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         };
         match why {
-            SendFault::TooBig => {
-                link.path.datagram = link.path.datagram.min(super::roam::BASE_DATAGRAM)
-            }
+            SendFault::TooBig => link.path.datagram = link.path.datagram.min(super::roam::BASE_DATAGRAM),
             // Loss recovery finds out.
             SendFault::Lost => {}
         }
@@ -294,9 +234,7 @@ impl<C: Crypto> Cx<'_, C> {
     /// Packet numbers or the suite's limit are used up, and no new session came in time.
     pub(super) fn numbers_used_up(&mut self, at: PeerIx) -> bool {
         let used_up = self.p.peers.get(at.at()).is_some_and(|p| {
-            p.session.suite.is_some_and(|s| {
-                p.session.tx_next >= s.packet_limit().min(crate::wire::number::LARGEST)
-            })
+            p.session.suite.is_some_and(|s| p.session.tx_next >= s.packet_limit().min(crate::wire::number::LARGEST))
         });
         if used_up {
             self.end_session(at, Fault::NumbersUsedUp);

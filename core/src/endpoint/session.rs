@@ -35,13 +35,7 @@ impl<C: Crypto> Cx<'_, C> {
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
         let label = Label(random.checked_shl(bits).unwrap_or(0) | link.peer.0);
-        link.exchange = Some(Exchange {
-            nonce,
-            label,
-            at: self.now,
-            tries: 0,
-            move_after,
-        });
+        link.exchange = Some(Exchange { nonce, label, at: self.now, tries: 0, move_after });
         self.wake(ix);
     }
 
@@ -80,10 +74,7 @@ impl<C: Crypto> Cx<'_, C> {
         let link = self.p.links.get(ix.at())?;
         let peer = self.p.peers.get(link.peer.at())?;
         let long = link.long?;
-        Some((
-            self.hello_of(peer.id, long.key, long.nonce, peer.session.ours),
-            long.gateway_nonce,
-        ))
+        Some((self.hello_of(peer.id, long.key, long.nonce, peer.session.ours), long.gateway_nonce))
     }
 
     /// Writes the HELLO packet of an exchange.
@@ -101,12 +92,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return false;
         };
-        let Some((_, psk)) = self
-            .p
-            .peers
-            .get(link.peer.at())
-            .and_then(|p| p.newest_key())
-        else {
+        let Some((_, psk)) = self.p.peers.get(link.peer.at()).and_then(|p| p.newest_key()) else {
             return false;
         };
         *tag = *tag_of_hello(psk, &hello, body).as_bytes();
@@ -120,34 +106,20 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// WELCOME: the session begins, if the exchange still waits and the old session may be left.
-    pub(super) fn on_welcome(
-        &mut self,
-        datagram: &[u8],
-        at: Option<PeerIx>,
-    ) -> Result<Handled, Discard> {
+    pub(super) fn on_welcome(&mut self, datagram: &[u8], at: Option<PeerIx>) -> Result<Handled, Discard> {
         let Ok(Packet::Welcome(welcome)) = Packet::parse(datagram) else {
             return Err(Discard::Malformed);
         };
         let (at, ix, hello) = self.asked(at, welcome.device_nonce)?;
         let key = self.verify_answer(at, &hello, datagram)?;
         let suite = Suite::from_number(welcome.suite)
-            .filter(|s| {
-                self.st.suites.contains(*s)
-                    && welcome.version == VERSION
-                    && welcome.key == hello.key
-            })
+            .filter(|s| self.st.suites.contains(*s) && welcome.version == VERSION && welcome.key == hello.key)
             .ok_or(Discard::Malformed)?;
         let peer = self.p.peers.get_mut(at.at()).ok_or(Discard::Unasked)?;
         let link = self.p.links.get_mut(ix.at()).ok_or(Discard::Unasked)?;
-        let (boot, _) = welcome
-            .gateway_nonce
-            .split_first_chunk::<8>()
-            .ok_or(Discard::Malformed)?;
+        let (boot, _) = welcome.gateway_nonce.split_first_chunk::<8>().ok_or(Discard::Malformed)?;
         let boot = Boot(*boot);
-        let patient = link
-            .exchange
-            .as_ref()
-            .is_some_and(|e| self.now < e.move_after);
+        let patient = link.exchange.as_ref().is_some_and(|e| self.now < e.move_after);
         if peer.session.lives() && peer.session.gateway_boot == boot && patient {
             return Err(Discard::Unasked);
         }
@@ -157,10 +129,7 @@ impl<C: Crypto> Cx<'_, C> {
         Ok(Handled::Session)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what a session is made of, each once"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "what a session is made of, each once")]
     fn begin_session(
         &mut self,
         at: PeerIx,
@@ -190,16 +159,8 @@ impl<C: Crypto> Cx<'_, C> {
         }
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             (link.tx, link.rx) = (tx, rx);
-            link.path.datagram = self
-                .st
-                .config
-                .initial_datagram
-                .min(welcome.limits.max_datagram);
-            link.long = Some(LongHeader {
-                key: hello.key,
-                nonce: hello.nonce,
-                gateway_nonce: welcome.gateway_nonce,
-            });
+            link.path.datagram = self.st.config.initial_datagram.min(welcome.limits.max_datagram);
+            link.long = Some(LongHeader { key: hello.key, nonce: hello.nonce, gateway_nonce: welcome.gateway_nonce });
             // With nothing to send, a PING still lets the session go live at the gateway.
             link.say.ping = true;
         }
@@ -211,25 +172,10 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Streams without storage take their epoch from the nonces of the first session that they see (wire-format §7.1).
-    pub(super) fn name_epochs(
-        &mut self,
-        at: PeerIx,
-        device_nonce: &[u8; 16],
-        gateway_nonce: &[u8; 16],
-    ) {
+    pub(super) fn name_epochs(&mut self, at: PeerIx, device_nonce: &[u8; 16], gateway_nonce: &[u8; 16]) {
         let tag = crypto::mac(device_nonce, &[b"epoch", gateway_nonce]);
-        let epoch = Epoch(
-            tag.as_bytes()
-                .first_chunk::<8>()
-                .copied()
-                .unwrap_or_default(),
-        );
-        let mut out = self
-            .p
-            .peers
-            .get(at.at())
-            .map(|p| p.first_out)
-            .unwrap_or_default();
+        let epoch = Epoch(tag.as_bytes().first_chunk::<8>().copied().unwrap_or_default());
+        let mut out = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();
         while let Some(stream) = out.some().and_then(|o| self.p.outbound.get_mut(o.at())) {
             stream.epoch.get_or_insert(epoch);
             out = stream.next_of_peer;
@@ -237,11 +183,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// REJECT: the next HELLO waits.
-    pub(super) fn on_reject(
-        &mut self,
-        datagram: &[u8],
-        at: Option<PeerIx>,
-    ) -> Result<Handled, Discard> {
+    pub(super) fn on_reject(&mut self, datagram: &[u8], at: Option<PeerIx>) -> Result<Handled, Discard> {
         let Ok(Packet::Reject(reject)) = Packet::parse(datagram) else {
             return Err(Discard::Malformed);
         };
@@ -251,22 +193,12 @@ impl<C: Crypto> Cx<'_, C> {
             RejectReason::Busy => Duration::from_secs(u64::from(reject.retry_after_s.max(1))),
             RejectReason::Version | RejectReason::Suite => LAST_RETRY,
         };
-        if let Some(exchange) = self
-            .p
-            .links
-            .get_mut(ix.at())
-            .and_then(|l| l.exchange.as_mut())
-        {
+        if let Some(exchange) = self.p.links.get_mut(ix.at()).and_then(|l| l.exchange.as_mut()) {
             // An answer ends the exchange; the next HELLO is one of its own.
             exchange.at = self.now + wait;
         }
         let nonce = self.st.draw();
-        if let Some(exchange) = self
-            .p
-            .links
-            .get_mut(ix.at())
-            .and_then(|l| l.exchange.as_mut())
-        {
+        if let Some(exchange) = self.p.links.get_mut(ix.at()).and_then(|l| l.exchange.as_mut()) {
             exchange.nonce = nonce;
         }
         self.wake(ix);
@@ -275,50 +207,27 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Finds the exchange that an answer with this nonce belongs to.
-    fn asked(
-        &self,
-        at: Option<PeerIx>,
-        nonce: [u8; 16],
-    ) -> Result<(PeerIx, LinkIx, Hello<'static>), Discard> {
+    fn asked(&self, at: Option<PeerIx>, nonce: [u8; 16]) -> Result<(PeerIx, LinkIx, Hello<'static>), Discard> {
         let at = at.ok_or(Discard::UnknownPeer)?;
         let peer = self.p.peers.get(at.at()).ok_or(Discard::UnknownPeer)?;
         if peer.end != Some(End::Device) {
             return Err(Discard::WrongEnd);
         }
         let ix = peer.link.some().ok_or(Discard::Unasked)?;
-        let hello = self
-            .hello(ix)
-            .filter(|h| h.nonce == nonce)
-            .ok_or(Discard::Unasked)?;
+        let hello = self.hello(ix).filter(|h| h.nonce == nonce).ok_or(Discard::Unasked)?;
         Ok((at, ix, hello))
     }
 
     /// Verifies the tag of an answer to `hello` and returns the key that both were made with.
-    fn verify_answer(
-        &self,
-        at: PeerIx,
-        hello: &Hello<'_>,
-        datagram: &[u8],
-    ) -> Result<crypto::Psk, Discard> {
-        let psk = self
-            .p
-            .peers
-            .get(at.at())
-            .and_then(|p| p.key(hello.key))
-            .ok_or(Discard::UnknownKey)?;
-        let (answer, tag) = datagram
-            .split_last_chunk::<TAG_LEN>()
-            .ok_or(Discard::Malformed)?;
+    fn verify_answer(&self, at: PeerIx, hello: &Hello<'_>, datagram: &[u8]) -> Result<crypto::Psk, Discard> {
+        let psk = self.p.peers.get(at.at()).and_then(|p| p.key(hello.key)).ok_or(Discard::UnknownKey)?;
+        let (answer, tag) = datagram.split_last_chunk::<TAG_LEN>().ok_or(Discard::Malformed)?;
         let mut asked = [0; crate::wire::handshake::HELLO_CORE_MAX];
         let body_len = hello.packet_len().saturating_sub(TAG_LEN);
         let body = asked.get_mut(..body_len).ok_or(Discard::Malformed)?;
-        hello
-            .write(&mut Writer::new(body))
-            .map_err(|_| Discard::Malformed)?;
+        hello.write(&mut Writer::new(body)).map_err(|_| Discard::Malformed)?;
         let computed = crypto::mac(&answer_key(psk, hello), &[body, answer]);
-        computed
-            .verify(&Tag::from_bytes(*tag))
-            .map_err(|_| Discard::Forged)?;
+        computed.verify(&Tag::from_bytes(*tag)).map_err(|_| Discard::Forged)?;
         Ok(psk.clone())
     }
 
@@ -328,31 +237,12 @@ impl<C: Crypto> Cx<'_, C> {
         let named = |ix: &PeerIx| {
             self.p.peers.get(ix.at()).is_some_and(|p| {
                 p.session.lives()
-                    && if p.session.confirmed {
-                        p.session.theirs == hint.label
-                    } else {
-                        p.id == hint.peer
-                    }
+                    && if p.session.confirmed { p.session.theirs == hint.label } else { p.id == hint.peer }
             })
         };
-        let at = self
-            .st
-            .gateways
-            .iter()
-            .copied()
-            .find(named)
-            .ok_or(Discard::UnusedHint)?;
-        let link = self
-            .p
-            .peers
-            .get(at.at())
-            .and_then(|p| p.link.some())
-            .ok_or(Discard::UnusedHint)?;
-        let waiting = self
-            .p
-            .links
-            .get(link.at())
-            .is_some_and(|l| l.exchange.is_none() && !l.flight.is_empty());
+        let at = self.st.gateways.iter().copied().find(named).ok_or(Discard::UnusedHint)?;
+        let link = self.p.peers.get(at.at()).and_then(|p| p.link.some()).ok_or(Discard::UnusedHint)?;
+        let waiting = self.p.links.get(link.at()).is_some_and(|l| l.exchange.is_none() && !l.flight.is_empty());
         if !waiting {
             return Err(Discard::UnusedHint);
         }
@@ -366,10 +256,6 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// When the exchange of a link wants to send, `NEVER` when there is none.
     pub(super) fn exchange_at(&self, ix: LinkIx) -> Instant {
-        self.p
-            .links
-            .get(ix.at())
-            .and_then(|l| l.exchange.as_ref())
-            .map_or(Instant::NEVER, |e| e.at)
+        self.p.links.get(ix.at()).and_then(|l| l.exchange.as_ref()).map_or(Instant::NEVER, |e| e.at)
     }
 }

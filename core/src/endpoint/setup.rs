@@ -18,11 +18,7 @@ const BUSY_RETRY_S: u16 = 10;
 
 impl<C: Crypto> Cx<'_, C> {
     /// Answers HELLO in place: the answer is never longer.
-    pub(super) fn on_hello(
-        &mut self,
-        datagram: &mut [u8],
-        at: Option<PeerIx>,
-    ) -> Result<Handled, Discard> {
+    pub(super) fn on_hello(&mut self, datagram: &mut [u8], at: Option<PeerIx>) -> Result<Handled, Discard> {
         let Ok(crate::wire::Packet::Hello(hello)) = crate::wire::Packet::parse(datagram) else {
             return Err(Discard::Malformed);
         };
@@ -32,16 +28,12 @@ impl<C: Crypto> Cx<'_, C> {
             return Err(Discard::WrongEnd);
         }
         let key = peer.key(hello.key).ok_or(Discard::UnknownKey)?;
-        let (body, tag) = datagram
-            .split_last_chunk::<TAG_LEN>()
-            .ok_or(Discard::Malformed)?;
-        tag_of_hello(key, &hello, body)
-            .verify(&Tag::from_bytes(*tag))
-            .map_err(|_| Discard::Forged)?;
-        let used_twice =
-            hello.boot == peer.boots[1] && hello.boot != peer.boots[0] && peer.last_live > 0;
-        let no_link = peer.link.some().is_none() && self.st.free_links.some().is_none();
+        let (body, tag) = datagram.split_last_chunk::<TAG_LEN>().ok_or(Discard::Malformed)?;
+        tag_of_hello(key, &hello, body).verify(&Tag::from_bytes(*tag)).map_err(|_| Discard::Forged)?;
+        let used_twice = hello.boot == peer.boots[1] && hello.boot != peer.boots[0] && peer.last_live > 0;
+        let has_link = peer.link.some().is_some();
         let answer_key = answer_key(key, &hello);
+        let no_link = !has_link && !self.link_available();
         if !self.st.may_reply(self.now) {
             return Err(Discard::ReplyLimit);
         }
@@ -62,9 +54,7 @@ impl<C: Crypto> Cx<'_, C> {
         let tag = crypto::mac(&answer_key, &[body, answer]);
         let len = answer.len().saturating_add(TAG_LEN);
         let mut out = Writer::new(datagram);
-        out.bytes(answer)
-            .and_then(|()| out.bytes(tag.as_bytes()))
-            .map_err(|_| Discard::Malformed)?;
+        out.bytes(answer).and_then(|()| out.bytes(tag.as_bytes())).map_err(|_| Discard::Malformed)?;
         if used_twice {
             self.tell_peer(at, |news| news.id_used_twice = true);
         }
@@ -74,9 +64,7 @@ impl<C: Crypto> Cx<'_, C> {
     /// The suite for a HELLO: the fastest that both have.
     fn choose(&self, hello: &Hello<'_>) -> Option<Suite> {
         let both = crypto::Suites::from_raw(hello.suites).intersect(self.st.suites);
-        [Suite::Aes128Gcm, Suite::Aes128GcmSiv]
-            .into_iter()
-            .find(|s| both.contains(*s))
+        [Suite::Aes128Gcm, Suite::Aes128GcmSiv].into_iter().find(|s| both.contains(*s))
     }
 
     fn next_nonce(&mut self) -> [u8; 16] {
@@ -90,12 +78,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// The WELCOME that answers `hello` with this nonce: the same whenever it is made in this boot.
-    fn welcome(
-        &self,
-        hello: &Hello<'_>,
-        gateway_nonce: [u8; 16],
-        suite: Suite,
-    ) -> Welcome<'static> {
+    fn welcome(&self, hello: &Hello<'_>, gateway_nonce: [u8; 16], suite: Suite) -> Welcome<'static> {
         Welcome {
             version: VERSION,
             key: hello.key,
@@ -124,10 +107,7 @@ impl<C: Crypto> Cx<'_, C> {
         if peer.end != Some(End::Gateway) {
             return Err(Discard::WrongEnd);
         }
-        let (boot, count) = long
-            .gateway_nonce
-            .split_first_chunk::<8>()
-            .ok_or(Discard::Malformed)?;
+        let (boot, count) = long.gateway_nonce.split_first_chunk::<8>().ok_or(Discard::Malformed)?;
         let counter = u64::from_be_bytes(count.try_into().unwrap_or_default());
         if Boot(*boot) != self.st.boot || counter > self.st.counter {
             return self.hint(Label(0), long.hello.peer, datagram, Discard::OtherBoot);
@@ -142,7 +122,8 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let session = self.rebuild(at, &long)?;
         let boot = long.hello.boot;
-        if peer.link.some().is_none() && self.st.free_links.some().is_none() {
+        let has_link = self.p.peers.get(at.at()).is_some_and(|p| p.link.some().is_some());
+        if !has_link && !self.link_available() {
             return Err(Discard::NoLink);
         }
         let (tx, rx) = expand(self.crypto, Some(End::Gateway), &session);
@@ -150,9 +131,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Err(Discard::Forged);
         };
         Opened::open(self.crypto, opener, number, header_len, datagram)?;
-        let link = self
-            .go_live(at, session, counter, boot, tx, rx)
-            .ok_or(Discard::NoLink)?;
+        let link = self.go_live(at, session, counter, boot, tx, rx).ok_or(Discard::NoLink)?;
         self.set_first_path(link, path);
         self.accept_opened(link, number, header_len, path, datagram, to)
     }
@@ -196,11 +175,7 @@ impl<C: Crypto> Cx<'_, C> {
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
         let peer = self.p.peers.get_mut(at.at())?;
-        let datagram = self
-            .st
-            .config
-            .initial_datagram
-            .min(session.limits.max_datagram);
+        let datagram = self.st.config.initial_datagram.min(session.limits.max_datagram);
         peer.session = session;
         peer.session.ours = Label(random.checked_shl(bits).unwrap_or(0) | at.0);
         peer.last_live = counter;
@@ -229,9 +204,7 @@ impl<C: Crypto> Cx<'_, C> {
         if self.st.devices == 0 || !self.st.may_reply(self.now) {
             return Err(Discard::ReplyLimit);
         }
-        UnknownLabel { label, peer }
-            .write(&mut Writer::new(datagram))
-            .map_err(|_| Discard::Malformed)?;
+        UnknownLabel { label, peer }.write(&mut Writer::new(datagram)).map_err(|_| Discard::Malformed)?;
         Ok(Handled::Reply(UnknownLabel::LEN))
     }
 
@@ -257,24 +230,14 @@ fn reject(hello: &Hello<'_>, reason: RejectReason, retry_after_s: u16) -> Reject
 /// The tag of a HELLO whose bytes before the tag are `body` (wire-format §4.5).
 pub(super) fn tag_of_hello(psk: &Psk, hello: &Hello<'_>, body: &[u8]) -> Tag {
     let mut key = zeroize::Zeroizing::new([0; 16]);
-    crypto::derive(
-        psk,
-        KeyLabel::HelloTag,
-        &[&[VERSION, hello.key.0], &hello.peer.0],
-        key.as_mut(),
-    );
+    crypto::derive(psk, KeyLabel::HelloTag, &[&[VERSION, hello.key.0], &hello.peer.0], key.as_mut());
     crypto::mac(&key, &[body])
 }
 
 /// The key of the tags that answer a HELLO (wire-format §4.5).
 pub(super) fn answer_key(psk: &Psk, hello: &Hello<'_>) -> zeroize::Zeroizing<[u8; 16]> {
     let mut key = zeroize::Zeroizing::new([0; 16]);
-    crypto::derive(
-        psk,
-        KeyLabel::WelcomeTag,
-        &[&[VERSION, hello.key.0], &hello.peer.0],
-        key.as_mut(),
-    );
+    crypto::derive(psk, KeyLabel::WelcomeTag, &[&[VERSION, hello.key.0], &hello.peer.0], key.as_mut());
     key
 }
 
@@ -286,11 +249,6 @@ pub(super) fn session_key(psk: &Psk, hello: &Hello<'_>, welcome: &Welcome<'_>) -
     welcome.write(&mut welcome_w).ok()?;
     debug_assert!(hello_w.written() == hello.core_len() && kind::HELLO.len() == 2);
     let mut key = zeroize::Zeroizing::new([0; 16]);
-    crypto::derive(
-        psk,
-        KeyLabel::Session,
-        &[hello_w.into_written(), welcome_w.into_written()],
-        key.as_mut(),
-    );
+    crypto::derive(psk, KeyLabel::Session, &[hello_w.into_written(), welcome_w.into_written()], key.as_mut());
     Some(Psk::from_bytes(*key))
 }

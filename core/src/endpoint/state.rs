@@ -22,6 +22,9 @@ pub(super) struct State {
     /// Gateway end: the counter of the next WELCOME.
     pub(super) counter: u64,
     pub(super) free_links: LinkIx,
+    /// Links that were idle when they were listed: given to other peers when no free one is left.
+    pub(super) spare_front: LinkIx,
+    pub(super) spare_back: LinkIx,
     pub(super) ready_front: LinkIx,
     pub(super) ready_back: LinkIx,
     pub(super) timers: u32,
@@ -81,10 +84,7 @@ impl BootSeed {
     /// 16 bytes from a declared entropy source. Every suite may be used.
     #[must_use]
     pub const fn entropy(bytes: [u8; 16]) -> Self {
-        Self {
-            seed: bytes,
-            suites: Suites::ALL,
-        }
+        Self { seed: bytes, suites: Suites::ALL }
     }
 
     /// A counter in flash or retained memory that was increased and saved before this call, mixed with whatever the board
@@ -93,10 +93,7 @@ impl BootSeed {
     pub fn counter(boots: u64, extra: u64) -> Self {
         let [a, b, c, d, e, f, g, h] = boots.to_be_bytes();
         let [i, j, k, l, m, n, o, p] = extra.to_be_bytes();
-        Self {
-            seed: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p],
-            suites: Suites::NONE.with(Suite::Aes128GcmSiv),
-        }
+        Self { seed: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p], suites: Suites::NONE.with(Suite::Aes128GcmSiv) }
     }
 }
 
@@ -116,19 +113,12 @@ impl State {
     ) -> Result<Self, ConfigError> {
         let suites = config.suites.intersect(backend).intersect(boot.suites);
         if suites.is_empty() {
-            return Err(ConfigError {
-                field: "suites",
-                must: "one that the backend has and the boot seed allows",
-            });
+            return Err(ConfigError { field: "suites", must: "one that the backend has and the boot seed allows" });
         }
         let links = p.links.len() as u32;
         for (i, link) in (0..links).zip(p.links.iter_mut()) {
             let next = i.saturating_add(1);
-            link.next = if next < links {
-                LinkIx(next)
-            } else {
-                LinkIx::NONE
-            };
+            link.next = if next < links { LinkIx(next) } else { LinkIx::NONE };
         }
         let held = p.held.len() as u32;
         for (i, slot) in (0..held).zip(p.held.iter_mut()) {
@@ -136,10 +126,7 @@ impl State {
             slot.next = if next < held { next } else { u32::MAX };
         }
         let mut state = Self {
-            replies: Replies {
-                left: config.replies_per_second,
-                since: Instant::from_micros(0),
-            },
+            replies: Replies { left: config.replies_per_second, since: Instant::from_micros(0) },
             config,
             suites,
             boot: Boot::default(),
@@ -147,6 +134,8 @@ impl State {
             drawn: 0,
             counter: 0,
             free_links: LinkIx(0),
+            spare_front: LinkIx::NONE,
+            spare_back: LinkIx::NONE,
             ready_front: LinkIx::NONE,
             ready_back: LinkIx::NONE,
             timers: 0,
@@ -180,10 +169,7 @@ impl State {
     /// Takes one of this second's answers.
     pub(super) fn may_reply(&mut self, now: Instant) -> bool {
         if now.since(self.replies.since).as_micros() >= 1_000_000 {
-            self.replies = Replies {
-                left: self.config.replies_per_second,
-                since: now,
-            };
+            self.replies = Replies { left: self.config.replies_per_second, since: now };
         }
         let left = self.replies.left.checked_sub(1);
         self.replies.left = left.unwrap_or(0);

@@ -66,34 +66,20 @@ impl<C: Crypto> Cx<'_, C> {
             link.say.ping = true;
         }
         self.numbers_used_up(at);
-        debug_assert!(
-            self.flight_adds_up(ix),
-            "in flight is the sum of what is out"
-        );
+        debug_assert!(self.flight_adds_up(ix), "in flight is the sum of what is out");
     }
 
     /// F35: bytes in flight are the sum of the packets that are out.
     fn flight_adds_up(&self, ix: LinkIx) -> bool {
         let each = self.st.config.in_flight as usize;
         let start = ix.at().saturating_mul(each);
-        let table = self
-            .p
-            .sent
-            .get(start..start.saturating_add(each))
-            .unwrap_or(&[]);
-        self.p
-            .links
-            .get(ix.at())
-            .is_none_or(|l| l.flight.adds_up(table))
+        let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
+        self.p.links.get(ix.at()).is_none_or(|l| l.flight.adds_up(table))
     }
 
     /// A probe timeout: the oldest packet counts as lost, without a congestion cut, and leaves again.
     fn probe(&mut self, ix: LinkIx, at: PeerIx) {
-        let device = self
-            .p
-            .peers
-            .get(at.at())
-            .is_some_and(|p| p.end == Some(End::Device));
+        let device = self.p.peers.get(at.at()).is_some_and(|p| p.end == Some(End::Device));
         let table = crate::storage::of_link(self.p.sent, ix, self.st.config.in_flight as usize);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -124,10 +110,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     pub(super) fn probe_timeout(&self, ix: LinkIx) -> Duration {
         let max_ack_delay = self.st.config.max_ack_delay;
-        self.p
-            .links
-            .get(ix.at())
-            .map_or(SILENCE_MAX, |l| l.rtt.probe_timeout(max_ack_delay))
+        self.p.links.get(ix.at()).map_or(SILENCE_MAX, |l| l.rtt.probe_timeout(max_ack_delay))
     }
 
     /// When a probe is due: while anything is out, or lost and not sent again.
@@ -139,9 +122,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Instant::NEVER;
         }
         let timeout = self.probe_timeout(ix);
-        let backed_off = timeout
-            .doubled(link.recovery.probes.min(32))
-            .min(SILENCE_MAX.max(timeout));
+        let backed_off = timeout.doubled(link.recovery.probes.min(32)).min(SILENCE_MAX.max(timeout));
         link.recovery.last_asked + backed_off
     }
 
@@ -202,9 +183,7 @@ impl<C: Crypto> Cx<'_, C> {
             // A record larger than the whole window waits for nothing but the answer.
             let at_once = o.wanted.is_some() && o.used == 0 && o.queries == 0;
             let first = QUERY_FIRST.max(timeout.times(2));
-            let wait = first
-                .doubled(u32::from(o.queries).min(16))
-                .min(QUERY_MAX.max(timeout));
+            let wait = first.doubled(u32::from(o.queries).min(16)).min(QUERY_MAX.max(timeout));
             o.query_at = if at_once { self.now } else { self.now + wait };
         }
     }
@@ -218,11 +197,7 @@ impl<C: Crypto> Cx<'_, C> {
             // Nothing may leave until the other end is heard, or the path falls back.
             return link.path.fallback_at;
         }
-        let ack = if link.ack.asked > 0 {
-            link.ack.due
-        } else {
-            Instant::NEVER
-        };
+        let ack = if link.ack.asked > 0 { link.ack.due } else { Instant::NEVER };
         let deadline = ack
             .min(link.recovery.loss_at)
             .min(self.probe_at(ix))
@@ -248,27 +223,19 @@ impl<C: Crypto> Cx<'_, C> {
             return Instant::NEVER;
         };
         let datagram = u64::from(link.path.datagram);
-        let has_data =
-            !link.flight.lost.is_empty() || link.outbound.front != crate::ids::OutIx::NONE;
+        let has_data = !link.flight.lost.is_empty() || link.outbound.front != crate::ids::OutIx::NONE;
         let held = link.outbound.busy || link.outbound.wanted.is_some() || link.recovery.parked;
         let fits = link.flight.bytes.saturating_add(datagram) <= link.cc.window();
-        if !has_data || held || !fits || link.pacer.ready(datagram) || !self.has_session(link.peer)
-        {
+        if !has_data || held || !fits || link.pacer.ready(datagram) || !self.has_session(link.peer) {
             return Instant::NEVER;
         }
-        link.pacer
-            .release(datagram, link.cc.window(), link.rtt.smoothed())
+        link.pacer.release(datagram, link.cc.window(), link.rtt.smoothed())
     }
 
     /// When the first refused stream of the queue is asked for again.
     fn refused_at(&self, ix: LinkIx) -> Instant {
         let mut first = Instant::NEVER;
-        let mut each = self
-            .p
-            .links
-            .get(ix.at())
-            .map(|l| l.outbound.front)
-            .unwrap_or_default();
+        let mut each = self.p.links.get(ix.at()).map(|l| l.outbound.front).unwrap_or_default();
         while let Some(s) = each.some().and_then(|o| self.p.outbound.get(o.at())) {
             if let Opening::Refused(at) = s.opening
                 && at > self.now

@@ -51,21 +51,14 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     fn link_at(&self, place: u32) -> LinkIx {
-        self.p
-            .timers
-            .get(place as usize)
-            .copied()
-            .unwrap_or_default()
+        self.p.timers.get(place as usize).copied().unwrap_or_default()
     }
 
     fn deadline_at(&self, place: u32) -> Instant {
         if place >= self.st.timers {
             return Instant::NEVER;
         }
-        self.p
-            .links
-            .get(self.link_at(place).at())
-            .map_or(Instant::NEVER, |l| l.deadline)
+        self.p.links.get(self.link_at(place).at()).map_or(Instant::NEVER, |l| l.deadline)
     }
 
     fn take_out(&mut self, place: u32) {
@@ -104,11 +97,7 @@ impl<C: Crypto> Cx<'_, C> {
         loop {
             let left = place.saturating_mul(2).saturating_add(1);
             let right = left.saturating_add(1);
-            let child = if self.deadline_at(right) < self.deadline_at(left) {
-                right
-            } else {
-                left
-            };
+            let child = if self.deadline_at(right) < self.deadline_at(left) { right } else { left };
             if self.deadline_at(child) >= self.deadline_at(place) {
                 return;
             }

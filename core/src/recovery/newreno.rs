@@ -17,16 +17,8 @@ impl NewReno {
     pub(crate) fn new(datagram: u16) -> Self {
         let datagram = u64::from(datagram);
         // RFC 9002 §7.2
-        let window = datagram
-            .saturating_mul(10)
-            .min(datagram.saturating_mul(2).max(14_720));
-        Self {
-            window,
-            threshold: u64::MAX,
-            recovery_start: None,
-            acknowledged: 0,
-            datagram,
-        }
+        let window = datagram.saturating_mul(10).min(datagram.saturating_mul(2).max(14_720));
+        Self { window, threshold: u64::MAX, recovery_start: None, acknowledged: 0, datagram }
     }
 
     /// The most bytes that may be in flight.

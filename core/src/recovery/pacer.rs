@@ -15,34 +15,15 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) fn new(now: Instant) -> Self {
-        Self {
-            tokens: u64::MAX,
-            filled: now,
-        }
+        Self { tokens: u64::MAX, filled: now }
     }
 
     /// Fills the bucket up to `now`. `window` bytes leave in 4/5 of the RTT (in 1/2 while it still doubles).
-    pub(crate) fn refill(
-        &mut self,
-        now: Instant,
-        window: u64,
-        rtt: Duration,
-        doubling: bool,
-        datagram: u16,
-    ) {
+    pub(crate) fn refill(&mut self, now: Instant, window: u64, rtt: Duration, doubling: bool, datagram: u16) {
         let rtt_us = rtt.as_micros().max(1);
-        let rate = if doubling {
-            window.saturating_mul(2)
-        } else {
-            window.saturating_add(window >> 2)
-        };
-        let gained = |us: u64| {
-            rate.saturating_mul(us)
-                .checked_div(rtt_us)
-                .unwrap_or(u64::MAX)
-        };
-        let capacity =
-            gained(BURST.as_micros()).max(u64::from(datagram).saturating_mul(BURST_DATAGRAMS));
+        let rate = if doubling { window.saturating_mul(2) } else { window.saturating_add(window >> 2) };
+        let gained = |us: u64| rate.saturating_mul(us).checked_div(rtt_us).unwrap_or(u64::MAX);
+        let capacity = gained(BURST.as_micros()).max(u64::from(datagram).saturating_mul(BURST_DATAGRAMS));
         let elapsed = now.since(self.filled).as_micros();
         let gain = gained(elapsed);
         // A gain of nothing leaves the time where it is: slow rates still add up.
@@ -65,10 +46,7 @@ impl Pacer {
     /// When `bytes` may leave, if not now.
     pub(crate) fn release(&self, bytes: u64, window: u64, rtt: Duration) -> Instant {
         let missing = bytes.saturating_sub(self.tokens);
-        let us = missing
-            .saturating_mul(rtt.as_micros())
-            .checked_div(window.max(1))
-            .unwrap_or(0);
+        let us = missing.saturating_mul(rtt.as_micros()).checked_div(window.max(1)).unwrap_or(0);
         self.filled + Duration::from_micros(us.max(1))
     }
 }

@@ -32,22 +32,12 @@ impl Rtt {
         if smoothed == Duration::ZERO {
             return Self::new();
         }
-        Self {
-            smoothed,
-            variation: smoothed.shifted_down(1),
-            latest: smoothed,
-            min: smoothed,
-            sampled: true,
-        }
+        Self { smoothed, variation: smoothed.shifted_down(1), latest: smoothed, min: smoothed, sampled: true }
     }
 
     /// The smoothed value, zero when nothing was measured.
     pub(crate) fn memory(&self) -> Duration {
-        if self.sampled {
-            self.smoothed
-        } else {
-            Duration::ZERO
-        }
+        if self.sampled { self.smoothed } else { Duration::ZERO }
     }
 
     /// Takes a sample (RFC 9002 §5.3): `latest` measured, of which the other end held the ACK back for `ack_delay`.
@@ -59,16 +49,8 @@ impl Rtt {
             return;
         }
         self.min = self.min.min(latest);
-        let adjusted = if latest >= self.min + ack_delay {
-            latest - ack_delay
-        } else {
-            latest
-        };
-        let error = if self.smoothed > adjusted {
-            self.smoothed - adjusted
-        } else {
-            adjusted - self.smoothed
-        };
+        let adjusted = if latest >= self.min + ack_delay { latest - ack_delay } else { latest };
+        let error = if self.smoothed > adjusted { self.smoothed - adjusted } else { adjusted - self.smoothed };
         self.variation = self.variation - self.variation.shifted_down(2) + error.shifted_down(2);
         self.smoothed = self.smoothed - self.smoothed.shifted_down(3) + adjusted.shifted_down(3);
     }

@@ -66,10 +66,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    const NONE: Self = Self {
-        prev: Slot::NONE,
-        next: Slot::NONE,
-    };
+    const NONE: Self = Self { prev: Slot::NONE, next: Slot::NONE };
 }
 
 /// One packet that asks for an ACK. The driver lends `links × in_flight` of these; what is inside is the core's.
@@ -125,10 +122,7 @@ impl Default for Sent {
 impl Sent {
     /// Where the chunk ends.
     pub(crate) fn end(&self) -> Position {
-        Position {
-            number: self.start.number.saturating_add(u64::from(self.records)),
-            offset: self.end_offset,
-        }
+        Position { number: self.start.number.saturating_add(u64::from(self.records)), offset: self.end_offset }
     }
 
     /// True while the packet's content may still have to be sent again.
@@ -146,10 +140,7 @@ pub(crate) struct List {
 
 impl Default for List {
     fn default() -> Self {
-        Self {
-            front: Slot::NONE,
-            back: Slot::NONE,
-        }
+        Self { front: Slot::NONE, back: Slot::NONE }
     }
 }
 
@@ -159,18 +150,10 @@ impl List {
     }
 
     /// Appends a slot, through the links that `of` names.
-    pub(crate) fn push_back(
-        &mut self,
-        table: &mut [Sent],
-        slot: Slot,
-        of: fn(&mut Sent) -> &mut Links,
-    ) {
+    pub(crate) fn push_back(&mut self, table: &mut [Sent], slot: Slot, of: fn(&mut Sent) -> &mut Links) {
         let prev = self.back;
         if let Some(sent) = table.get_mut(slot.0 as usize) {
-            *of(sent) = Links {
-                prev,
-                next: Slot::NONE,
-            };
+            *of(sent) = Links { prev, next: Slot::NONE };
         }
         match prev.some().and_then(|p| table.get_mut(p.0 as usize)) {
             Some(p) => of(p).next = slot,
@@ -180,12 +163,7 @@ impl List {
     }
 
     /// Takes a slot out.
-    pub(crate) fn remove(
-        &mut self,
-        table: &mut [Sent],
-        slot: Slot,
-        of: fn(&mut Sent) -> &mut Links,
-    ) {
+    pub(crate) fn remove(&mut self, table: &mut [Sent], slot: Slot, of: fn(&mut Sent) -> &mut Links) {
         let Some(sent) = table.get_mut(slot.0 as usize) else {
             return;
         };
@@ -201,13 +179,7 @@ impl List {
     }
 
     /// Puts `new` in front of `old`.
-    pub(crate) fn insert_before(
-        &mut self,
-        table: &mut [Sent],
-        old: Slot,
-        new: Slot,
-        of: fn(&mut Sent) -> &mut Links,
-    ) {
+    pub(crate) fn insert_before(&mut self, table: &mut [Sent], old: Slot, new: Slot, of: fn(&mut Sent) -> &mut Links) {
         let Some(sent) = table.get_mut(old.0 as usize) else {
             return;
         };
@@ -222,13 +194,7 @@ impl List {
     }
 
     /// Puts `new` where `old` is.
-    pub(crate) fn replace(
-        &mut self,
-        table: &mut [Sent],
-        old: Slot,
-        new: Slot,
-        of: fn(&mut Sent) -> &mut Links,
-    ) {
+    pub(crate) fn replace(&mut self, table: &mut [Sent], old: Slot, new: Slot, of: fn(&mut Sent) -> &mut Links) {
         let Some(sent) = table.get_mut(old.0 as usize) else {
             return;
         };
@@ -291,10 +257,7 @@ impl Flight {
         self.bytes = self.bytes.saturating_add(u64::from(sent.size));
         if let Some(entry) = table.get_mut(slot.0 as usize) {
             debug_assert!(!entry.outstanding());
-            *entry = Sent {
-                state: State::Flight,
-                ..sent
-            };
+            *entry = Sent { state: State::Flight, ..sent };
         }
         self.out.push_back(table, slot, list_links);
     }

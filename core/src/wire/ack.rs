@@ -38,21 +38,14 @@ impl<'a> AckRanges<'a> {
         }
         let used = start.len().saturating_sub(r.rest().len());
         let more = start.get(..used).ok_or(Malformed)?;
-        Ok(Self {
-            largest,
-            first,
-            more,
-        })
+        Ok(Self { largest, first, more })
     }
 }
 
 fn next_range(below: u64, r: &mut Reader<'_>) -> Result<PacketRange, Malformed> {
     let gap = r.varint()?;
     let length = r.varint()?;
-    let high = below
-        .checked_sub(gap)
-        .and_then(|v| v.checked_sub(2))
-        .ok_or(Malformed)?;
+    let high = below.checked_sub(gap).and_then(|v| v.checked_sub(2)).ok_or(Malformed)?;
     let low = high.checked_sub(length).ok_or(Malformed)?;
     Ok(PacketRange { low, high })
 }
@@ -63,13 +56,7 @@ impl<'a> IntoIterator for AckRanges<'a> {
 
     fn into_iter(self) -> AckRangesIter<'a> {
         let low = self.largest.saturating_sub(self.first);
-        AckRangesIter {
-            pending: Some(PacketRange {
-                low,
-                high: self.largest,
-            }),
-            rest: Reader::new(self.more),
-        }
+        AckRangesIter { pending: Some(PacketRange { low, high: self.largest }), rest: Reader::new(self.more) }
     }
 }
 
@@ -101,15 +88,9 @@ pub fn write(w: &mut Writer<'_>, delay_us: u64, ranges: &[PacketRange]) -> Resul
     use super::varint::len;
     let first = ranges.first().ok_or(NoRoom)?;
     let first_length = first.high.saturating_sub(first.low);
-    let head = len(first.high)
-        .saturating_add(len(delay_us))
-        .saturating_add(len(first_length));
+    let head = len(first.high).saturating_add(len(delay_us)).saturating_add(len(first_length));
     // Two bytes are kept for the count, which is known only when the fitting ranges are.
-    let mut room = w
-        .room()
-        .checked_sub(head)
-        .and_then(|r| r.checked_sub(2))
-        .ok_or(NoRoom)?;
+    let mut room = w.room().checked_sub(head).and_then(|r| r.checked_sub(2)).ok_or(NoRoom)?;
     let gaps = || {
         ranges.windows(2).map_while(|pair| {
             let [a, b] = pair else { return None };
@@ -119,10 +100,7 @@ pub fn write(w: &mut Writer<'_>, delay_us: u64, ranges: &[PacketRange]) -> Resul
     };
     let mut more: u64 = 0;
     for (gap, length) in gaps() {
-        let Some(left) = room
-            .checked_sub(len(gap))
-            .and_then(|r| r.checked_sub(len(length)))
-        else {
+        let Some(left) = room.checked_sub(len(gap)).and_then(|r| r.checked_sub(len(length))) else {
             break;
         };
         room = left;

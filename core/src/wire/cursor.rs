@@ -113,8 +113,7 @@ impl<'a> Reader<'a> {
     /// [`Malformed`] as [`Reader::varint`], or when the value is above `largest`.
     #[inline]
     pub fn varint_to(&mut self, largest: u64) -> Result<u64, Malformed> {
-        self.varint()
-            .and_then(|v| if v <= largest { Ok(v) } else { Err(Malformed) })
+        self.varint().and_then(|v| if v <= largest { Ok(v) } else { Err(Malformed) })
     }
 }
 
@@ -210,7 +209,14 @@ impl<'a> Writer<'a> {
     /// [`NoRoom`] when it does not fit or is above [`varint::MAX`].
     #[inline]
     pub fn varint(&mut self, value: u64) -> Result<(), NoRoom> {
-        self.bytes(varint::encode(value)?.as_slice())
+        // Each length is known to the compiler: no copy of unknown length.
+        match (varint::len(value), value.to_be_bytes()) {
+            (1, [.., a]) => self.bytes(&[a]),
+            (2, [.., a, b]) => self.bytes(&[a | 0x40, b]),
+            (4, [.., a, b, c, d]) => self.bytes(&[a | 0x80, b, c, d]),
+            (_, [a, b, c, d, e, f, g, h]) if value <= varint::MAX => self.bytes(&[a | 0xc0, b, c, d, e, f, g, h]),
+            _ => Err(NoRoom),
+        }
     }
 
     /// Everything written so far.

@@ -154,10 +154,7 @@ impl<'a> Frame<'a> {
     /// True when the packet that carries this frame must be acknowledged (wire-format §6).
     #[must_use]
     pub const fn elicits_ack(&self) -> bool {
-        matches!(
-            self,
-            Self::Ping | Self::Open(_) | Self::Chunk(_) | Self::Skip { .. } | Self::Query(_)
-        )
+        matches!(self, Self::Ping | Self::Open(_) | Self::Chunk(_) | Self::Skip { .. } | Self::Query(_))
     }
 
     /// Reads the next frame.
@@ -174,32 +171,17 @@ impl<'a> Frame<'a> {
             kind::PING => Ok(Self::Ping),
             kind::LABEL => r.u32().map(|l| Self::Label(Label(l))),
             kind::OPEN => Open::parse(r).map(Frame::Open),
-            kind::OPENED => Ok(Self::Opened {
-                stream: stream(r)?,
-                stored_below: r.varint_to(LARGEST_NUMBER)?,
-            }),
-            kind::SKIP => Ok(Self::Skip {
-                stream: stream(r)?,
-                below: r.varint_to(LARGEST_NUMBER)?,
-                reason: r.u8()?,
-            }),
-            kind::STORED => Ok(Self::Stored {
-                stream: stream(r)?,
-                below: r.varint_to(LARGEST_NUMBER)?,
-            }),
+            kind::OPENED => Ok(Self::Opened { stream: stream(r)?, stored_below: r.varint_to(LARGEST_NUMBER)? }),
+            kind::SKIP => Ok(Self::Skip { stream: stream(r)?, below: r.varint_to(LARGEST_NUMBER)?, reason: r.u8()? }),
+            kind::STORED => Ok(Self::Stored { stream: stream(r)?, below: r.varint_to(LARGEST_NUMBER)? }),
             kind::CREDIT => r.varint_to(LARGEST_WINDOW).map(Self::Credit),
             kind::QUERY => match r.u8()? {
                 0 => stream(r).map(|s| Self::Query(QueryFor::Stored(s))),
-                1 => r
-                    .varint_to(LARGEST_WINDOW)
-                    .map(|w| Self::Query(QueryFor::Credit(w))),
+                1 => r.varint_to(LARGEST_WINDOW).map(|w| Self::Query(QueryFor::Credit(w))),
                 _ => Err(Malformed),
             },
             kind::BUSY => Ok(Self::Busy),
-            kind::REFUSED => Ok(Self::Refused {
-                stream: stream(r)?,
-                reason: r.u8()?,
-            }),
+            kind::REFUSED => Ok(Self::Refused { stream: stream(r)?, reason: r.u8()? }),
             _ => Err(Malformed),
         }
     }
@@ -220,28 +202,18 @@ impl<'a> Frame<'a> {
                 w.u32(label)
             }
             Self::Open(open) => open.write(w),
-            Self::Opened {
-                stream,
-                stored_below,
-            } => write_below(w, kind::OPENED, stream, stored_below),
+            Self::Opened { stream, stored_below } => write_below(w, kind::OPENED, stream, stored_below),
             Self::Chunk(chunk) => {
                 chunk.write_head(w, chunk.bytes.len())?;
                 w.bytes(chunk.bytes)
             }
-            Self::Skip {
-                stream,
-                below,
-                reason,
-            } => {
+            Self::Skip { stream, below, reason } => {
                 write_below(w, kind::SKIP, stream, below)?;
                 w.u8(reason)
             }
             Self::Ack { delay_us, ranges } => {
                 let mut table = heapless::Vec::<PacketRange, 64>::new();
-                ranges
-                    .into_iter()
-                    .map_while(|r| table.push(r).ok())
-                    .for_each(drop);
+                ranges.into_iter().map_while(|r| table.push(r).ok()).for_each(drop);
                 write_ack(w, delay_us, &table).map(|_| ())
             }
             Self::Stored { stream, below } => write_below(w, kind::STORED, stream, below),
@@ -271,11 +243,7 @@ impl<'a> Frame<'a> {
 ///
 /// # Errors
 /// [`NoRoom`] when not even the first fits.
-pub fn write_ack(
-    w: &mut Writer<'_>,
-    delay_us: u64,
-    ranges: &[PacketRange],
-) -> Result<usize, NoRoom> {
+pub fn write_ack(w: &mut Writer<'_>, delay_us: u64, ranges: &[PacketRange]) -> Result<usize, NoRoom> {
     w.u8(kind::ACK)?;
     ack::write(w, delay_us.min(LARGEST_ACK_DELAY_US), ranges)
 }
@@ -292,20 +260,13 @@ fn write_below(w: &mut Writer<'_>, kind: u8, stream: u32, below: u64) -> Result<
 
 fn parse_padding<'a>(whole: &'a [u8], r: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
     let rest = r.bytes(r.rest().len())?;
-    if rest.iter().all(|b| *b == 0) {
-        Ok(Frame::Padding(whole.len()))
-    } else {
-        Err(Malformed)
-    }
+    if rest.iter().all(|b| *b == 0) { Ok(Frame::Padding(whole.len())) } else { Err(Malformed) }
 }
 
 fn parse_ack<'a>(r: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
     let largest = r.varint_to(super::number::LARGEST)?;
     let delay_us = r.varint_to(LARGEST_ACK_DELAY_US)?;
-    Ok(Frame::Ack {
-        delay_us,
-        ranges: AckRanges::parse(largest, r)?,
-    })
+    Ok(Frame::Ack { delay_us, ranges: AckRanges::parse(largest, r)? })
 }
 
 impl<'a> Open<'a> {
@@ -320,19 +281,10 @@ impl<'a> Open<'a> {
         let first = r.varint_to(LARGEST_NUMBER)?;
         let previous = match r.u8()? {
             0 => None,
-            1 => Some(Previous {
-                epoch: Epoch(r.array()?),
-                end: r.varint_to(LARGEST_NUMBER)?,
-            }),
+            1 => Some(Previous { epoch: Epoch(r.array()?), end: r.varint_to(LARGEST_NUMBER)? }),
             _ => return Err(Malformed),
         };
-        Ok(Self {
-            stream,
-            name,
-            epoch,
-            first,
-            previous,
-        })
+        Ok(Self { stream, name, epoch, first, previous })
     }
 
     fn write(&self, w: &mut Writer<'_>) -> Result<(), NoRoom> {
@@ -370,24 +322,14 @@ impl<'a> Chunk<'a> {
         if length == 0 {
             return Err(Malformed);
         }
-        Ok(Self {
-            stream,
-            number,
-            offset,
-            rest,
-            bytes: r.bytes(length)?,
-        })
+        Ok(Self { stream, number, offset, rest, bytes: r.bytes(length)? })
     }
 
     /// How long the head of this chunk is when `length` bytes follow.
     #[must_use]
     #[inline]
     pub const fn head_len(&self, length: usize) -> usize {
-        let rest = if self.offset > 0 {
-            varint::len(self.rest as u64)
-        } else {
-            0
-        };
+        let rest = if self.offset > 0 { varint::len(self.rest as u64) } else { 0 };
         1usize
             .saturating_add(varint::len(self.stream as u64))
             .saturating_add(varint::len(self.number))

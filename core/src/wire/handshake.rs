@@ -105,11 +105,7 @@ impl<'a> Hello<'a> {
         // Form is exact: the padding is known from the core, all zero, and the tag ends the packet.
         let padding = r.rest().len().checked_sub(TAG_LEN).ok_or(Malformed)?;
         let zero = r.bytes(padding)?.iter().all(|b| *b == 0);
-        if zero && datagram.len() == hello.packet_len() {
-            Ok(hello)
-        } else {
-            Err(Malformed)
-        }
+        if zero && datagram.len() == hello.packet_len() { Ok(hello) } else { Err(Malformed) }
     }
 
     /// Reads everything behind the first two bytes, up to the end of the TLVs.
@@ -194,11 +190,7 @@ impl<'a> Welcome<'a> {
             limits: Limits::parse(&mut r)?,
             tlvs: tlvs(&mut r)?,
         };
-        if r.rest().len() == TAG_LEN {
-            Ok(welcome)
-        } else {
-            Err(Malformed)
-        }
+        if r.rest().len() == TAG_LEN { Ok(welcome) } else { Err(Malformed) }
     }
 
     /// Writes the packet without its tag: what the keys are derived from.
@@ -269,11 +261,7 @@ impl Reject {
             },
             retry_after_s: r.u16()?,
         };
-        if r.rest().len() == TAG_LEN {
-            Ok(reject)
-        } else {
-            Err(Malformed)
-        }
+        if r.rest().len() == TAG_LEN { Ok(reject) } else { Err(Malformed) }
     }
 
     /// Writes the packet without its tag.

@@ -84,8 +84,12 @@ impl DataHeader {
         Self::len_with(self.number_len)
     }
 
+    /// Reads the header of a datagram whose first two bits say that it is DATA.
+    ///
+    /// # Errors
+    /// [`Malformed`] when the header or what follows it is too short or has another form.
     #[inline]
-    fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
+    pub fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new(datagram);
         let number_len = match r.u8()? {
             0x50 => 2,
@@ -94,19 +98,12 @@ impl DataHeader {
             _ => return Err(Malformed),
         };
         let label = Label(r.u32()?);
-        let truncated = r
-            .bytes(number_len)?
-            .iter()
-            .fold(0, |n: u32, b| n << 8 | u32::from(*b));
+        let truncated = r.bytes(number_len)?.iter().fold(0, |n: u32, b| n << 8 | u32::from(*b));
         // At least one frame of one byte, then the tag.
         if r.rest().len() <= TAG_LEN {
             return Err(Malformed);
         }
-        Ok(Self {
-            label,
-            truncated,
-            number_len,
-        })
+        Ok(Self { label, truncated, number_len })
     }
 
     /// Writes the header.
@@ -158,11 +155,7 @@ impl<'a> LongData<'a> {
         if number > varint::MAX || r.rest().len() <= TAG_LEN {
             return Err(Malformed);
         }
-        Ok(Self {
-            hello,
-            gateway_nonce,
-            number,
-        })
+        Ok(Self { hello, gateway_nonce, number })
     }
 
     /// Writes the header.
@@ -193,15 +186,8 @@ impl UnknownLabel {
     fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new(datagram);
         r.array::<2>()?;
-        let hint = Self {
-            label: Label(r.u32()?),
-            peer: PeerId(r.array()?),
-        };
-        if r.is_empty() {
-            Ok(hint)
-        } else {
-            Err(Malformed)
-        }
+        let hint = Self { label: Label(r.u32()?), peer: PeerId(r.array()?) };
+        if r.is_empty() { Ok(hint) } else { Err(Malformed) }
     }
 
     /// Writes the packet.

@@ -26,24 +26,17 @@ pub fn decode(bytes: &[u8]) -> Result<(u64, usize), Malformed> {
     match bytes {
         [a, ..] if *a < 0x40 => Ok((u64::from(*a), 1)),
         [a, b, ..] if *a < 0x80 => minimal(u64::from(u16::from_be_bytes([*a & 0x3f, *b])), 2),
-        [a, b, c, d, ..] if *a & 0xc0 == 0x80 => {
-            minimal(u64::from(u32::from_be_bytes([*a & 0x3f, *b, *c, *d])), 4)
+        [a, b, c, d, ..] if *a & 0xc0 == 0x80 => minimal(u64::from(u32::from_be_bytes([*a & 0x3f, *b, *c, *d])), 4),
+        [a, b, c, d, e, f, g, h, ..] if *a & 0xc0 == 0xc0 => {
+            minimal(u64::from_be_bytes([*a & 0x3f, *b, *c, *d, *e, *f, *g, *h]), 8)
         }
-        [a, b, c, d, e, f, g, h, ..] if *a & 0xc0 == 0xc0 => minimal(
-            u64::from_be_bytes([*a & 0x3f, *b, *c, *d, *e, *f, *g, *h]),
-            8,
-        ),
         _ => Err(Malformed),
     }
 }
 
 #[inline]
 fn minimal(value: u64, length: usize) -> Result<(u64, usize), Malformed> {
-    if len(value) == length {
-        Ok((value, length))
-    } else {
-        Err(Malformed)
-    }
+    if len(value) == length { Ok((value, length)) } else { Err(Malformed) }
 }
 
 /// The bytes of one varint, without a heap.
@@ -82,8 +75,5 @@ pub fn encode(value: u64) -> Result<Encoded, NoRoom> {
         }
         _ => return Err(NoRoom),
     }
-    Ok(Encoded {
-        bytes,
-        len: len as u8,
-    })
+    Ok(Encoded { bytes, len: len as u8 })
 }

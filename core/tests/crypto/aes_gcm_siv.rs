@@ -21,10 +21,7 @@ fn the_block_counter_wraps_alone_wherever_it_is_in_a_packet() {
     assert_eq!(cases.len(), 16);
     for case in &cases {
         let counter = u32::from_le_bytes(case.array::<16>("tag")[..4].try_into().unwrap());
-        assert!(
-            counter.checked_add(47).is_none(),
-            "it wraps within 48 blocks"
-        );
+        assert!(counter.checked_add(47).is_none(), "it wraps within 48 blocks");
         check(case);
     }
 }
@@ -37,11 +34,7 @@ fn wycheproof_finds_no_fault() {
 
 fn check(case: &Case) {
     let (key, nonce) = (case.array("key"), case.array("nonce"));
-    let (aad, plaintext, ciphertext) = (
-        case.get("aad"),
-        case.get("plaintext"),
-        case.get("ciphertext"),
-    );
+    let (aad, plaintext, ciphertext) = (case.get("aad"), case.get("plaintext"), case.get("ciphertext"));
     let expected = Tag::from_bytes(case.array("tag"));
 
     let mut body = plaintext.to_vec();

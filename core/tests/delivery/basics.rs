@@ -8,13 +8,7 @@ fn record(number: usize, size: usize) -> Vec<u8> {
 }
 
 fn config() -> Config {
-    Config {
-        in_flight: 256,
-        held: 64,
-        max_peers: 2,
-        ack_window: 1024,
-        ..Config::default()
-    }
+    Config { in_flight: 256, held: 64, max_peers: 2, ack_window: 1024, ..Config::default() }
 }
 
 /// Pushes `count` records of the sizes that `size` gives, as room comes, and runs until all are stored.
@@ -22,8 +16,7 @@ fn deliver(pair: &mut Pair, count: usize, size: impl Fn(usize) -> usize) {
     let stream = pair.open(0, "temperature", 1 << 18);
     let mut number = 0;
     let mut until = 0;
-    while number < count || pair.device.endpoint.storage().outbound[0].stored_below() < count as u64
-    {
+    while number < count || pair.device.endpoint.storage().outbound[0].stored_below() < count as u64 {
         while number < count {
             match pair.push(stream, &record(number, size(number))) {
                 Ok(n) => assert_eq!(n, number as u64),
@@ -47,18 +40,8 @@ fn deliver(pair: &mut Pair, count: usize, size: impl Fn(usize) -> usize) {
 fn one_record_travels_and_is_confirmed_twice() {
     let mut pair = Pair::new(config(), 1 << 18);
     deliver(&mut pair, 1, |_| 61);
-    assert!(
-        pair.device
-            .events
-            .iter()
-            .any(|e| matches!(e, Event::Received(_, 1)))
-    );
-    assert!(
-        pair.device
-            .events
-            .iter()
-            .any(|e| matches!(e, Event::Stored(_, 1)))
-    );
+    assert!(pair.device.events.iter().any(|e| matches!(e, Event::Received(_, 1))));
+    assert!(pair.device.events.iter().any(|e| matches!(e, Event::Stored(_, 1))));
 }
 
 #[test]
@@ -71,9 +54,7 @@ fn small_records_fill_packets() {
 #[test]
 fn records_of_every_size_travel_whole() {
     let mut pair = Pair::new(config(), 1 << 18);
-    deliver(&mut pair, 600, |i| {
-        [0, 1, 63, 64, 61, 1013, 16_013, 100_000][i % 8]
-    });
+    deliver(&mut pair, 600, |i| [0, 1, 63, 64, 61, 1013, 16_013, 100_000][i % 8]);
 }
 
 #[test]
@@ -81,9 +62,7 @@ fn a_wire_that_loses_a_tenth_only_delays() {
     let mut pair = Pair::new(config(), 1 << 18);
     let mut state = 12345u64;
     pair.lose = Box::new(move |_, _| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) % 10 == 0
     });
     deliver(&mut pair, 5_000, |i| i % 300);

@@ -58,10 +58,7 @@ impl Storage<Key> for Arrays {
     }
 
     fn find(&self, id: PeerId) -> Option<PeerIx> {
-        self.peers
-            .iter()
-            .position(|p| p.in_use() && p.id() == id)
-            .map(|i| PeerIx(i as u32))
+        self.peers.iter().position(|p| p.in_use() && p.id() == id).map(|i| PeerIx(i as u32))
     }
 }
 
@@ -115,11 +112,7 @@ impl Deliver for Inbox {
         }
         let s = &mut self.streams[ix.0 as usize];
         s.epoch = open.epoch;
-        Ok(Accept {
-            stream: ix,
-            stored_below: s.next.number,
-            next: s.next.number,
-        })
+        Ok(Accept { stream: ix, stored_below: s.next.number, next: s.next.number })
     }
 
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
@@ -133,13 +126,10 @@ impl Deliver for Inbox {
         Ok(())
     }
 
-    fn gap(&mut self, stream: InIx, from: u64, below: u64, reason: u8) -> Result<(), Full> {
+    fn gap(&mut self, stream: InIx, _: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full> {
         let s = &mut self.streams[stream.0 as usize];
         s.gaps.push((from, below, reason));
-        s.next = Position {
-            number: below,
-            offset: 0,
-        };
+        s.next = Position { number: below, offset: 0 };
         Ok(())
     }
 }
@@ -172,19 +162,10 @@ impl Pair {
     pub(crate) fn new(config: Config, ring: usize) -> Self {
         let node = |end, seed: u8, address: &str| {
             let arrays = Arrays::new(&config, ring);
-            let mut endpoint =
-                Endpoint::new(config.clone(), Soft, arrays, BootSeed::entropy([seed; 16])).unwrap();
+            let mut endpoint = Endpoint::new(config.clone(), Soft, arrays, BootSeed::entropy([seed; 16])).unwrap();
             let psk = Psk::from_bytes([7; 16]);
-            endpoint
-                .add_peer(PEER, Provision::new(PeerId([9; 8]), end, KeyId(1), psk))
-                .unwrap();
-            Node {
-                endpoint,
-                inbox: Inbox::default(),
-                address: address.parse().unwrap(),
-                events: vec![],
-                storing: true,
-            }
+            endpoint.add_peer(PEER, Provision::new(PeerId([9; 8]), end, KeyId(1), psk)).unwrap();
+            Node { endpoint, inbox: Inbox::default(), address: address.parse().unwrap(), events: vec![], storing: true }
         };
         let mut pair = Self {
             now: 0,
@@ -196,10 +177,7 @@ impl Pair {
             sent: [0; 2],
         };
         let to = Path::to(pair.gateway.address);
-        pair.device
-            .endpoint
-            .connect(Instant::from_micros(0), PEER, to)
-            .unwrap();
+        pair.device.endpoint.connect(Instant::from_micros(0), PEER, to).unwrap();
         pair
     }
 
@@ -209,23 +187,13 @@ impl Pair {
         let ring = at * ring..(at + 1) * ring;
         self.device
             .endpoint
-            .open(
-                Instant::from_micros(self.now),
-                ix,
-                PEER,
-                name,
-                EpochSource::FirstSession,
-                0,
-                ring,
-            )
+            .open(Instant::from_micros(self.now), ix, PEER, name, EpochSource::FirstSession, 0, ring)
             .unwrap();
         ix
     }
 
     pub(crate) fn push(&mut self, stream: OutIx, record: &[u8]) -> Result<u64, PushError> {
-        self.device
-            .endpoint
-            .push(Instant::from_micros(self.now), stream, record)
+        self.device.endpoint.push(Instant::from_micros(self.now), stream, record)
     }
 
     /// Sends what there is to send, and delivers what arrives, until `until` or until nothing is left to do.
@@ -233,11 +201,8 @@ impl Pair {
         let mut steps = 0;
         loop {
             self.flush();
-            let timers = [&self.device, &self.gateway].map(|n| {
-                n.endpoint
-                    .next_timeout()
-                    .map_or(u64::MAX, |t| t.as_micros())
-            });
+            let timers =
+                [&self.device, &self.gateway].map(|n| n.endpoint.next_timeout().map_or(u64::MAX, |t| t.as_micros()));
             let arrival = self.wire.iter().map(|w| w.0).min().unwrap_or(u64::MAX);
             let next = arrival.min(timers[0]).min(timers[1]);
             if next > until {
@@ -262,22 +227,16 @@ impl Pair {
         let now = Instant::from_micros(self.now);
         while let Some(i) = self.wire.iter().position(|w| w.0 <= self.now) {
             let (_, up, mut bytes) = self.wire.remove(i).unwrap();
-            let (to, from) = if up {
-                (&mut self.gateway, self.device.address)
-            } else {
-                (&mut self.device, self.gateway.address)
-            };
+            let (to, from) =
+                if up { (&mut self.gateway, self.device.address) } else { (&mut self.device, self.gateway.address) };
             if let Ok(Handled::Reply(len)) =
-                to.endpoint
-                    .handle_datagram(now, &Path::to(from), &mut bytes, &mut to.inbox)
+                to.endpoint.handle_datagram(now, &Path::to(from), &mut bytes, &mut to.inbox)
             {
-                self.wire
-                    .push_back((self.now + self.delay_us, !up, bytes[..len].to_vec()));
+                self.wire.push_back((self.now + self.delay_us, !up, bytes[..len].to_vec()));
             }
             if to.storing {
                 for (i, s) in to.inbox.streams.iter().enumerate() {
-                    to.endpoint
-                        .stored(now, InIx(i as u32), s.epoch, s.next.number);
+                    to.endpoint.stored(now, InIx(i as u32), s.epoch, s.next.number);
                 }
             }
         }
@@ -286,11 +245,7 @@ impl Pair {
     pub(crate) fn flush(&mut self) {
         let now = Instant::from_micros(self.now);
         for up in [true, false] {
-            let node = if up {
-                &mut self.device
-            } else {
-                &mut self.gateway
-            };
+            let node = if up { &mut self.device } else { &mut self.gateway };
             while let Some(envelope) = node.endpoint.peek_transmit(now) {
                 let mut bytes = vec![0; usize::from(envelope.len)];
                 assert!(node.endpoint.seal_transmit(now, &envelope, &mut bytes));

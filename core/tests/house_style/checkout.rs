@@ -33,13 +33,8 @@ impl Checkout {
     }
 
     /// The files whose name ends in one of these extensions.
-    pub(crate) fn with_extension<'a>(
-        &'a self,
-        extensions: &'a [&str],
-    ) -> impl Iterator<Item = &'a TextFile> {
-        self.files
-            .iter()
-            .filter(move |file| extensions.contains(&file.extension()))
+    pub(crate) fn with_extension<'a>(&'a self, extensions: &'a [&str]) -> impl Iterator<Item = &'a TextFile> {
+        self.files.iter().filter(move |file| extensions.contains(&file.extension()))
     }
 
     /// The file at this path, if there is one.
@@ -51,9 +46,7 @@ impl Checkout {
 impl TextFile {
     /// What follows the last dot of the name; nothing for a name without one.
     pub(crate) fn extension(&self) -> &str {
-        self.name()
-            .rsplit_once('.')
-            .map_or("", |(_, extension)| extension)
+        self.name().rsplit_once('.').map_or("", |(_, extension)| extension)
     }
 
     /// The last part of the path.

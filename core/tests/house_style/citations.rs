@@ -28,16 +28,11 @@ pub(crate) fn faults(checkout: &Checkout) -> Vec<String> {
             continue;
         }
         for cited in citations(&file.text) {
-            let known = sections
-                .get(cited.document.as_str())
-                .is_some_and(|sections| sections.contains(&cited.section));
+            let known = sections.get(cited.document.as_str()).is_some_and(|sections| sections.contains(&cited.section));
             let ours = DOCUMENTS.contains(&cited.document.as_str());
             let foreign = NOT_OURS.contains(&cited.document.as_str());
             if foreign || (ours && !known) {
-                faults.push(format!(
-                    "{}:{}: no section {} §{}",
-                    file.path, cited.line, cited.document, cited.section
-                ));
+                faults.push(format!("{}:{}: no section {} §{}", file.path, cited.line, cited.document, cited.section));
             }
         }
     }
@@ -69,9 +64,7 @@ fn citations(text: &str) -> Vec<Citation> {
     let mut word = String::new();
     let mut document = String::new();
     for (index, line) in text.lines().enumerate() {
-        let line = line
-            .trim_start()
-            .trim_start_matches(['/', '!', '#', '*', '>']);
+        let line = line.trim_start().trim_start_matches(['/', '!', '#', '*', '>']);
         for piece in line.split_whitespace() {
             let Some((before, after)) = piece.split_once('§') else {
                 if !matches!(piece, "and" | "or" | "to" | "–") {
@@ -79,22 +72,14 @@ fn citations(text: &str) -> Vec<Citation> {
                 }
                 continue;
             };
-            let named = if before.is_empty() || before == "(" {
-                word.clone()
-            } else {
-                before.to_owned()
-            };
+            let named = if before.is_empty() || before == "(" { word.clone() } else { before.to_owned() };
             if !named.contains('§') {
                 document = bare(&named);
             }
             word = piece.to_owned();
             let section = number_at_start(after);
             if !section.is_empty() {
-                found.push(Citation {
-                    line: index.saturating_add(1),
-                    document: document.clone(),
-                    section,
-                });
+                found.push(Citation { line: index.saturating_add(1), document: document.clone(), section });
             }
         }
     }
@@ -110,9 +95,7 @@ fn bare(word: &str) -> String {
 
 /// The dotted number that a text begins with, without a final dot.
 fn number_at_start(text: &str) -> String {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     text[..end].trim_end_matches('.').to_owned()
 }
 
@@ -125,21 +108,12 @@ fn headings_are_known_by_their_numbers() {
 
 #[test]
 fn a_citation_is_found_across_a_line_break_and_in_a_list() {
-    let text =
-        "/// See `wire-format.md`\n/// §4.3, §4.4 and §5. Not RFC 9000 §16.\nx // (storage §2)";
+    let text = "/// See `wire-format.md`\n/// §4.3, §4.4 and §5. Not RFC 9000 §16.\nx // (storage §2)";
     let found: Vec<(usize, String)> = citations(text)
         .into_iter()
         .map(|cited| (cited.line, format!("{} {}", cited.document, cited.section)))
         .collect();
-    let expected = [
-        (2, "wire-format 4.3"),
-        (2, "wire-format 4.4"),
-        (2, "wire-format 5"),
-        (2, "9000 16"),
-        (3, "storage 2"),
-    ];
-    assert_eq!(
-        found,
-        expected.map(|(line, cited)| (line, cited.to_owned()))
-    );
+    let expected =
+        [(2, "wire-format 4.3"), (2, "wire-format 4.4"), (2, "wire-format 5"), (2, "9000 16"), (3, "storage 2")];
+    assert_eq!(found, expected.map(|(line, cited)| (line, cited.to_owned())));
 }

@@ -36,8 +36,8 @@ fn banned_in(line: &str) -> impl Iterator<Item = (String, &'static str)> {
         let at = line.find(&what)?;
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         let word_before = what.starts_with(char::is_alphabetic) && joins(line[..at].chars().last());
-        let word_after = what.ends_with(char::is_alphabetic)
-            && joins(line.get(at.saturating_add(what.len())..)?.chars().next());
+        let word_after =
+            what.ends_with(char::is_alphabetic) && joins(line.get(at.saturating_add(what.len())..)?.chars().next());
         (!word_before && !word_after).then_some((what, why))
     })
 }

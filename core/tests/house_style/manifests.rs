@@ -4,12 +4,7 @@ use crate::checkout::{Checkout, TextFile};
 
 /// The dependencies without a justification.
 pub(crate) fn faults(checkout: &Checkout) -> Vec<String> {
-    checkout
-        .files
-        .iter()
-        .filter(|file| file.name() == "Cargo.toml")
-        .flat_map(unjustified)
-        .collect()
+    checkout.files.iter().filter(|file| file.name() == "Cargo.toml").flat_map(unjustified).collect()
 }
 
 fn unjustified(manifest: &TextFile) -> Vec<String> {
@@ -46,10 +41,7 @@ fn lists_dependencies(header: &str) -> bool {
 
 #[test]
 fn a_dependency_without_a_comment_is_found() {
-    let manifest = |text: &str| TextFile {
-        path: "Cargo.toml".to_owned(),
-        text: text.to_owned(),
-    };
+    let manifest = |text: &str| TextFile { path: "Cargo.toml".to_owned(), text: text.to_owned() };
     let bad = "[workspace.dependencies]\na = \"1\"\n[dependencies]\n# Why.\nb = \"1\"\nc.workspace = true\n";
     assert_eq!(unjustified(&manifest(bad)), ["Cargo.toml:6: why `c`?"]);
     let good = "[target.'cfg(unix)'.dependencies]\nb = \"1\" # Why.\ntallylink-core = { path = \"..\" }\n\

@@ -26,9 +26,8 @@ pub(crate) fn faults(checkout: &Checkout) -> Vec<String> {
 fn called(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(".ci/").filter_map(|(at, _)| {
         let path = &text[at..];
-        let end = path
-            .find(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '-' | '_'))
-            .unwrap_or(path.len());
+        let end =
+            path.find(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '-' | '_')).unwrap_or(path.len());
         let path = path[..end].trim_end_matches('.');
         (path != ".ci/").then_some(path)
     })

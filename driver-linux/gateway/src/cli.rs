@@ -78,9 +78,7 @@ impl Cli {
     pub fn run(self) -> Result<(), Error> {
         let config = self.common.settle()?;
         match self.command {
-            Command::Peer(command) => {
-                peer::run(command, &KeyStore::in_data_dir(&config.data_dir()))
-            }
+            Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
             Command::Query(query) => query::run(query, &config),
             Command::Config => peer::print(&config.to_toml()),
         }

@@ -9,14 +9,9 @@ pub(crate) fn unix_seconds() -> u64 {
 
 /// Microseconds since 1970; 0 on a machine whose clock stands before that.
 pub(crate) fn unix_micros() -> u64 {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "when a key was made and when a record came is shown"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "when a key was made and when a record came is shown")]
     let now = SystemTime::now();
-    now.duration_since(UNIX_EPOCH).map_or(0, |since| {
-        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
-    })
+    now.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
 /// 9999-12-31T23:59:59Z, the latest that RFC 3339 has.
@@ -43,10 +38,8 @@ pub(crate) fn parse_since(text: &str) -> Result<u64, String> {
         let ago = u64::try_from(ago.as_micros()).unwrap_or(u64::MAX);
         return Ok(unix_micros().saturating_sub(ago));
     }
-    let at = humantime::parse_rfc3339_weak(text).map_err(|_| {
-        "write a time such as 2026-07-01T12:00:00Z, or how long ago, such as 90s, 10m or 2d"
-            .to_owned()
-    })?;
+    let at = humantime::parse_rfc3339_weak(text)
+        .map_err(|_| "write a time such as 2026-07-01T12:00:00Z, or how long ago, such as 90s, 10m or 2d".to_owned())?;
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }

@@ -40,20 +40,8 @@ pub struct DeviceKey {
 impl DeviceKey {
     /// What a peer's new key looks like from the device.
     pub fn new(entry: Entry, gateway: Option<HostPort>) -> Self {
-        let Entry {
-            peer,
-            name,
-            key_id,
-            secret,
-            created: _,
-        } = entry;
-        Self {
-            name,
-            peer,
-            key_id,
-            secret,
-            gateway,
-        }
+        let Entry { peer, name, key_id, secret, created: _ } = entry;
+        Self { name, peer, key_id, secret, gateway }
     }
 
     /// Reads a key file.

@@ -79,9 +79,7 @@ pub enum Error {
     #[error("the output could not be written: {0}; check where it goes and run the command again")]
     Output(#[source] io::Error),
     /// Keys that were made and stored, but did not reach the person who asked for them.
-    #[error(
-        "{keys}, but could not be written out: {error}; run `tallylink peer rotate` to make and print a new key"
-    )]
+    #[error("{keys}, but could not be written out: {error}; run `tallylink peer rotate` to make and print a new key")]
     KeysNotShown {
         /// Whose keys were made.
         keys: String,
@@ -102,9 +100,7 @@ impl Error {
             Self::Address(_) => Exit::Address,
             Self::Usage(_) => Exit::Usage,
             Self::Journal(tallylink_journal::Error::Locked { .. }) => Exit::JournalLocked,
-            Self::Journal(
-                tallylink_journal::Error::Version { .. } | tallylink_journal::Error::Foreign { .. },
-            )
+            Self::Journal(tallylink_journal::Error::Version { .. } | tallylink_journal::Error::Foreign { .. })
             | Self::JournalDamaged { .. } => Exit::JournalDamaged,
             Self::NoJournal { .. } | Self::Journal(_) => Exit::Failed,
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,

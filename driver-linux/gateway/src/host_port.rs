@@ -25,10 +25,7 @@ impl FromStr for HostPort {
     type Err = HostPortError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text).map_err(|fault| HostPortError {
-            text: text.to_owned(),
-            fault,
-        })
+        parse(text).map_err(|fault| HostPortError { text: text.to_owned(), fault })
     }
 }
 
@@ -38,20 +35,12 @@ fn parse(text: &str) -> Result<HostPort, &'static str> {
         Ok(0) | Err(_) => return Err("the port is no number from 1 to 65535"),
         Ok(port) => port,
     };
-    let host = match host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-    {
+    let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(v6) => {
             // A zone (RFC 4007 §11) names a link of this machine, such as fe80::1%eth0.
             let (address, zone) = v6.split_once('%').unwrap_or((v6, "eth0"));
-            address
-                .parse::<Ipv6Addr>()
-                .map_err(|_| "what is in brackets is no IPv6 address")?;
-            zone.bytes()
-                .all(is_name_byte)
-                .then_some(v6)
-                .ok_or("the zone after % has odd characters")?
+            address.parse::<Ipv6Addr>().map_err(|_| "what is in brackets is no IPv6 address")?;
+            zone.bytes().all(is_name_byte).then_some(v6).ok_or("the zone after % has odd characters")?
         }
         None if host.contains(':') => return Err("an IPv6 address belongs in brackets"),
         None => host,
@@ -60,16 +49,10 @@ fn parse(text: &str) -> Result<HostPort, &'static str> {
         0 => Err("the host is missing"),
         // RFC 1035 §2.3.4.
         256.. => Err("the host is longer than a name may be"),
-        _ if !host
-            .bytes()
-            .all(|byte| is_name_byte(byte) || matches!(byte, b':' | b'%')) =>
-        {
+        _ if !host.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b':' | b'%')) => {
             Err("the host has characters that no name has")
         }
-        _ => Ok(HostPort {
-            host: host.to_owned(),
-            port,
-        }),
+        _ => Ok(HostPort { host: host.to_owned(), port }),
     }
 }
 
@@ -80,11 +63,7 @@ fn is_name_byte(byte: u8) -> bool {
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port } = self;
-        if host.contains(':') {
-            write!(f, "[{host}]:{port}")
-        } else {
-            write!(f, "{host}:{port}")
-        }
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
     }
 }
 

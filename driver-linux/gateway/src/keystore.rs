@@ -60,9 +60,7 @@ pub struct Contents {
 impl KeyStore {
     /// The key store of a data directory; nothing is opened yet.
     pub fn in_data_dir(data: &Path) -> Self {
-        Self {
-            dir: data.join("keys"),
-        }
+        Self { dir: data.join("keys") }
     }
 
     /// The file with the keys.
@@ -102,45 +100,24 @@ impl KeyStore {
 
     /// Makes the directory, for its owner only.
     fn make_dir(&self) -> Result<(), StoreError> {
-        let made = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.dir);
-        made.map_err(|error| StoreError::Write {
-            file: self.dir.clone(),
-            error,
-        })
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
+        made.map_err(|error| StoreError::Write { file: self.dir.clone(), error })
     }
 }
 
 impl Contents {
     /// Reads all complete lines of an open store and tells where they end.
     fn of(file: &fs::File, path: &Path) -> Result<(Self, scan::Place), StoreError> {
-        let failed = |error| StoreError::Read {
-            file: path.to_owned(),
-            error,
-        };
+        let failed = |error| StoreError::Read { file: path.to_owned(), error };
         // A guess that saves moving keys about, not a promise: the file may be anything.
         let lines = file.metadata().map_err(failed)?.len() / line::USUAL as u64;
         let peers = Peers::with_capacity(lines.min(1 << 20) as usize);
-        let mut contents = Self {
-            peers,
-            damaged: Vec::new(),
-        };
-        let end = scan::scan(file, scan::Place::START, |raw| {
-            match line::decode(raw.text) {
-                Ok(line) => contents.peers.apply(line, raw.place),
-                Err(reason) => contents.damaged.push(Damaged {
-                    line: raw.number,
-                    reason,
-                    place: raw.place,
-                }),
-            }
+        let mut contents = Self { peers, damaged: Vec::new() };
+        let end = scan::scan(file, scan::Place::START, |raw| match line::decode(raw.text) {
+            Ok(line) => contents.peers.apply(line, raw.place),
+            Err(reason) => contents.damaged.push(Damaged { line: raw.number, reason, place: raw.place }),
         });
-        let end = end.map_err(|error| StoreError::Read {
-            file: path.to_owned(),
-            error,
-        })?;
+        let end = end.map_err(|error| StoreError::Read { file: path.to_owned(), error })?;
         Ok((contents, end))
     }
 }

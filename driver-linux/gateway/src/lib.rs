@@ -46,11 +46,7 @@ pub fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
-            let exit = if usage.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Done
-            };
+            let exit = if usage.use_stderr() { Exit::Usage } else { Exit::Done };
             // Nothing is left to tell if even the help cannot be printed.
             let _ = usage.print();
             return exit.into();

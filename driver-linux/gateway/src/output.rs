@@ -34,10 +34,7 @@ impl Output {
             None => To::Stdout,
         };
         // Twice the size: a piece of up to BUFFER_BYTES never makes it move and leave a copy behind.
-        Ok(Self {
-            to,
-            buffer: Zeroizing::new(Vec::with_capacity(2 * BUFFER_BYTES)),
-        })
+        Ok(Self { to, buffer: Zeroizing::new(Vec::with_capacity(2 * BUFFER_BYTES)) })
     }
 
     /// The file, if it is one.

@@ -115,12 +115,9 @@ pub fn run(command: PeerCommand, store: &KeyStore) -> Result<(), Error> {
 fn remove(name: &str, key: Option<KeyId>, json: bool, store: &KeyStore) -> Result<(), Error> {
     let peer = edit(store)?.remove(name, key)?;
     if json {
-        let keys: Vec<KeyId> = peer
-            .keys()
-            .map(|(id, _)| id)
-            .filter(|id| key.is_none_or(|key| key == *id))
-            .collect();
-        let removed = serde_json::json!({ "name": peer.name.as_str(), "peer": peer.id.to_string(), "removed_keys": keys });
+        let keys: Vec<KeyId> = peer.keys().map(|(id, _)| id).filter(|id| key.is_none_or(|key| key == *id)).collect();
+        let removed =
+            serde_json::json!({ "name": peer.name.as_str(), "peer": peer.id.to_string(), "removed_keys": keys });
         return print(&format!("{removed}\n"));
     }
     let what = key.map(|key| format!("key {key} of ")).unwrap_or_default();
@@ -128,8 +125,7 @@ fn remove(name: &str, key: Option<KeyId>, json: bool, store: &KeyStore) -> Resul
 }
 
 fn rotate(name: &str, show: Show, store: &KeyStore) -> Result<(), Error> {
-    add::Shower::new(show, false)?
-        .show(|| Ok(vec![edit(store)?.rotate(name, clock::unix_seconds())?]))
+    add::Shower::new(show, false)?.show(|| Ok(vec![edit(store)?.rotate(name, clock::unix_seconds())?]))
 }
 
 /// Prints a text; whoever stops reading it early has seen enough.
@@ -138,10 +134,7 @@ fn rotate(name: &str, show: Show, store: &KeyStore) -> Result<(), Error> {
 /// It could not be written.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Error::Output),
     }

@@ -25,9 +25,7 @@ pub enum PeerIdError {
     )]
     Eui48(String, PeerId),
     /// All bits clear or all set: IEEE keeps both from ever naming a device.
-    #[error(
-        "\"{0}\" is the null EUI-64, which names no device; choose another id or leave out --id"
-    )]
+    #[error("\"{0}\" is the null EUI-64, which names no device; choose another id or leave out --id")]
     Null(String),
 }
 
@@ -50,14 +48,13 @@ impl FromStr for PeerId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match octets(text) {
-            Some(Octets::Eight(
-                [0, 0, 0, 0, 0, 0, 0, 0] | [255, 255, 255, 255, 255, 255, 255, 255],
-            )) => Err(PeerIdError::Null(text.to_owned())),
+            Some(Octets::Eight([0, 0, 0, 0, 0, 0, 0, 0] | [255, 255, 255, 255, 255, 255, 255, 255])) => {
+                Err(PeerIdError::Null(text.to_owned()))
+            }
             Some(Octets::Eight(id)) => Ok(Self(id)),
-            Some(Octets::Six([a, b, c, d, e, f])) => Err(PeerIdError::Eui48(
-                text.to_owned(),
-                Self([a, b, c, 255, 254, d, e, f]),
-            )),
+            Some(Octets::Six([a, b, c, d, e, f])) => {
+                Err(PeerIdError::Eui48(text.to_owned(), Self([a, b, c, 255, 254, d, e, f])))
+            }
             None => Err(PeerIdError::Form(text.to_owned())),
         }
     }
@@ -87,9 +84,7 @@ pub(crate) fn octets(text: &str) -> Option<Octets> {
         count += size;
     }
     let digits = &digits[..count];
-    hex::decode(digits)
-        .map(Octets::Eight)
-        .or_else(|| hex::decode(digits).map(Octets::Six))
+    hex::decode(digits).map(Octets::Eight).or_else(|| hex::decode(digits).map(Octets::Six))
 }
 
 impl fmt::Display for PeerId {

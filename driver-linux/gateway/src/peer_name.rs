@@ -27,9 +27,7 @@ pub enum PeerNameError {
     #[error("the peer name \"{0}\" begins with \"{1}\"; begin it with a letter or a digit")]
     Begin(String, char),
     /// Looks like a peer id, which commands accept in a name's place.
-    #[error(
-        "the peer name \"{0}\" reads like a peer id; choose another name and give the id with --id"
-    )]
+    #[error("the peer name \"{0}\" reads like a peer id; choose another name and give the id with --id")]
     LikeId(String),
 }
 
@@ -54,10 +52,7 @@ impl FromStr for PeerName {
         if text.len() > Self::LONGEST {
             return Err(PeerNameError::Long(given()));
         }
-        if let Some(bad) = text
-            .chars()
-            .find(|c| !c.is_alphanumeric() && !"-_.".contains(*c))
-        {
+        if let Some(bad) = text.chars().find(|c| !c.is_alphanumeric() && !"-_.".contains(*c)) {
             return Err(PeerNameError::Character(given(), bad));
         }
         if matches!(first, '-' | '.') {

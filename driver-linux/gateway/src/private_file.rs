@@ -42,9 +42,7 @@ impl PrivateFileError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Mode { .. } | Self::Owner { .. } => Exit::Permission,
-            Self::Open { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => {
-                Exit::Permission
-            }
+            Self::Open { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
             Self::Open { .. } => Exit::Failed,
         }
     }
@@ -68,14 +66,7 @@ pub fn open(file: &Path) -> Result<File, PrivateFileError> {
 /// # Errors
 /// It cannot be opened or made, or others than its owner may use it.
 pub fn open_or_create(file: &Path) -> Result<File, PrivateFileError> {
-    checked(
-        file,
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .mode(0o600),
-    )
+    checked(file, OpenOptions::new().read(true).write(true).create(true).mode(0o600))
 }
 
 /// Makes a new file for its owner only; an existing one is left alone.
@@ -83,38 +74,21 @@ pub fn open_or_create(file: &Path) -> Result<File, PrivateFileError> {
 /// # Errors
 /// It exists already or cannot be made.
 pub fn create_new(file: &Path) -> Result<File, PrivateFileError> {
-    checked(
-        file,
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600),
-    )
+    checked(file, OpenOptions::new().read(true).write(true).create_new(true).mode(0o600))
 }
 
 /// Checks the open file, not the name: what is behind a name may change between two calls.
 fn checked(file: &Path, how: &OpenOptions) -> Result<File, PrivateFileError> {
-    let failed = |error| PrivateFileError::Open {
-        file: file.to_owned(),
-        error,
-    };
+    let failed = |error| PrivateFileError::Open { file: file.to_owned(), error };
     let opened = how.open(file).map_err(failed)?;
     let is = opened.metadata().map_err(failed)?;
     let user = rustix::process::geteuid().as_raw();
     if is.uid() != user {
-        return Err(PrivateFileError::Owner {
-            file: file.to_owned(),
-            owner: is.uid(),
-            user,
-        });
+        return Err(PrivateFileError::Owner { file: file.to_owned(), owner: is.uid(), user });
     }
     let mode = is.mode() & 0o7777;
     if mode & 0o077 != 0 {
-        return Err(PrivateFileError::Mode {
-            file: file.to_owned(),
-            mode,
-        });
+        return Err(PrivateFileError::Mode { file: file.to_owned(), mode });
     }
     Ok(opened)
 }

@@ -32,12 +32,7 @@ pub struct Query {
     #[arg(long, value_name = "NAME")]
     stream: Option<String>,
     /// Only records from this index on
-    #[arg(
-        long,
-        value_name = "INDEX",
-        default_value_t = 0,
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "INDEX", default_value_t = 0, hide_default_value = true)]
     from: u64,
     /// Only records before this index
     #[arg(long, value_name = "INDEX")]
@@ -75,43 +70,23 @@ pub enum Format {
 /// There is no journal, no such peer, or the disk or the output fail. Damage of the journal is told at the end, after
 /// everything that can be read.
 pub fn run(query: Query, config: &Config) -> Result<(), Error> {
-    let format = if query.json {
-        Format::Jsonl
-    } else {
-        query.format
-    };
+    let format = if query.json { Format::Jsonl } else { query.format };
     let mut names = Names::default();
     if query.peer.is_some() || format != Format::Raw {
         names = Names::read(&KeyStore::in_data_dir(&config.data_dir()));
     }
     let selection = Selection {
-        peer: query
-            .peer
-            .as_deref()
-            .map(|peer| names.id(peer))
-            .transpose()?,
+        peer: query.peer.as_deref().map(|peer| names.id(peer)).transpose()?,
         stream: query.stream.map(String::into_bytes),
         from: query.from,
         to: query.to.unwrap_or(u64::MAX),
         since_us: query.since.unwrap_or(0),
     };
     let path = config.journal_dir();
-    let dir = Dir::open(&path).map_err(|error| Error::NoJournal {
-        dir: path.clone(),
-        error,
-    })?;
-    let watch = if query.follow {
-        Some(Watch::on(&path)?)
-    } else {
-        None
-    };
+    let dir = Dir::open(&path).map_err(|error| Error::NoJournal { dir: path.clone(), error })?;
+    let watch = if query.follow { Some(Watch::on(&path)?) } else { None };
     let mut reader = Reader::since(dir, selection.since_us)?;
-    let out = File::from(
-        io::stdout()
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(Error::Output)?,
-    );
+    let out = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(Error::Output)?);
     let mut printer = Printer::new(out, format, &names);
 
     let ended = print_all(&mut reader, &selection, &mut printer, watch.as_ref());
@@ -119,10 +94,9 @@ pub fn run(query: Query, config: &Config) -> Result<(), Error> {
     match ended.and(flushed.map_err(Error::Output)) {
         // Whoever stops reading early has seen enough.
         Err(Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Ok(()) if printer.damaged_places() > 0 => Err(Error::JournalDamaged {
-            dir: path,
-            places: printer.damaged_places(),
-        }),
+        Ok(()) if printer.damaged_places() > 0 => {
+            Err(Error::JournalDamaged { dir: path, places: printer.damaged_places() })
+        }
         ended => ended,
     }
 }

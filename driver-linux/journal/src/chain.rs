@@ -36,21 +36,14 @@ pub(crate) fn walk<S: Store>(store: &S, ids: &[u64], last: u64, first: u64) -> i
         let before = match ids.binary_search(&segment) {
             Ok(below) => {
                 let found = Header::read(&store.open(&segment::name(segment), false)?, segment)?;
-                chain.links.push(Link {
-                    segment,
-                    counted,
-                    found,
-                });
+                chain.links.push(Link { segment, counted, found });
                 match found {
                     Found::Header(header) => Some(header.before),
                     Found::Damaged | Found::Version(_) => bridge(store, &ids[..below])?,
                 }
             }
             Err(below) => {
-                chain.missing.push(Before {
-                    segment,
-                    counted: counted.unwrap_or(0),
-                });
+                chain.missing.push(Before { segment, counted: counted.unwrap_or(0) });
                 bridge(store, &ids[..below])?
             }
         };

@@ -42,12 +42,7 @@ pub(crate) struct Summary {
 /// Writes a checkpoint over the file in `slot` and syncs it; its length.
 ///
 /// The caller has made sure that the other slot is synced.
-pub(crate) fn write<S: Store>(
-    store: &S,
-    slot: usize,
-    summary: &Summary,
-    streams: &Streams,
-) -> io::Result<u64> {
+pub(crate) fn write<S: Store>(store: &S, slot: usize, summary: &Summary, streams: &Streams) -> io::Result<u64> {
     let name = FILES[slot];
     let (mut file, created) = match store.open(name, true) {
         Ok(file) => (file, false),
@@ -57,12 +52,8 @@ pub(crate) fn write<S: Store>(
     if file.size()? < LEAST_SIZE {
         file.allocate(LEAST_SIZE)?;
     }
-    let mut table = Table {
-        file: &mut file,
-        piece: Vec::with_capacity(PIECE + 1024),
-        at: BODY_AT,
-        crc: Running::new(),
-    };
+    let mut table =
+        Table { file: &mut file, piece: Vec::with_capacity(PIECE + 1024), at: BODY_AT, crc: Running::new() };
     for (id, stream) in streams.iter() {
         table.put(id, stream, streams.name(stream))?;
     }
@@ -85,22 +76,8 @@ fn header(summary: &Summary, body_len: u64, body_crc: u32) -> [u8; HEADER_LEN] {
     header[..8].copy_from_slice(&MAGIC);
     header[8..12].copy_from_slice(&VERSION.to_le_bytes());
     header[12..16].copy_from_slice(&body_crc.to_le_bytes());
-    let Summary {
-        journal,
-        sequence,
-        oldest,
-        covered,
-        next_segment,
-    } = *summary;
-    let numbers = [
-        journal,
-        sequence,
-        oldest,
-        covered.segment,
-        covered.counted,
-        next_segment,
-        body_len,
-    ];
+    let Summary { journal, sequence, oldest, covered, next_segment } = *summary;
+    let numbers = [journal, sequence, oldest, covered.segment, covered.counted, next_segment, body_len];
     for (field, number) in header[16..72].chunks_exact_mut(8).zip(numbers) {
         field.copy_from_slice(&number.to_le_bytes());
     }

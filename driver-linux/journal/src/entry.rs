@@ -39,21 +39,11 @@ pub(crate) enum Entry {
     /// A group begins; everything of this segment below `proven` is durable.
     Group { proven: u64 },
     /// From here on `stream` stands for the identity in the body; `next` is its position.
-    Define {
-        stream: u32,
-        base: u64,
-        next: Position,
-    },
+    Define { stream: u32, base: u64, next: Position },
     /// Bytes of records.
     Chunk(ChunkHead),
     /// Numbers from `next` below `below` will never come.
-    Gap {
-        stream: u32,
-        next: u64,
-        below: u64,
-        reason: u8,
-        arrival_us: u64,
-    },
+    Gap { stream: u32, next: u64, below: u64, reason: u8, arrival_us: u64 },
     /// The owner needs nothing below `below` any more.
     Freed { stream: u32, below: u64 },
 }
@@ -73,12 +63,7 @@ pub(crate) struct ChunkHead {
 
 impl ChunkHead {
     /// The number behind a chunk that starts `records` records from `from.number`; `None` if there is no such chunk.
-    pub(crate) fn end_number(
-        number: u64,
-        records: u32,
-        begins_inside: bool,
-        ends_inside: bool,
-    ) -> Option<u64> {
+    pub(crate) fn end_number(number: u64, records: u32, begins_inside: bool, ends_inside: bool) -> Option<u64> {
         (number + u64::from(records) + u64::from(begins_inside)).checked_sub(u64::from(ends_inside))
     }
 }
@@ -96,11 +81,7 @@ impl<'a> Identity<'a> {
     pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         let (peer, rest) = body.split_first_chunk()?;
         let (epoch, name) = rest.split_first_chunk()?;
-        (name.len() <= MAX_NAME).then_some(Self {
-            peer: *peer,
-            epoch: *epoch,
-            name,
-        })
+        (name.len() <= MAX_NAME).then_some(Self { peer: *peer, epoch: *epoch, name })
     }
 }
 
@@ -163,13 +144,7 @@ fn write_header(entry: &Entry, body_len: u64, out: &mut [u8; MAX_HEADER]) -> usi
             }
             kind
         }
-        Entry::Gap {
-            stream,
-            next,
-            below,
-            reason,
-            arrival_us,
-        } => {
+        Entry::Gap { stream, next, below, reason, arrival_us } => {
             put(u64::from(stream));
             put(next);
             put(below);
@@ -197,20 +172,13 @@ pub(crate) fn parse(bytes: &[u8], mask: Mask, offset: u64) -> Option<Parsed> {
     if !(KIND_GROUP..=KIND_FREED).contains(&(kind & KIND_MASK)) {
         return None;
     }
-    let mut fields = Fields {
-        bytes,
-        at: PREFIX + 1,
-    };
+    let mut fields = Fields { bytes, at: PREFIX + 1 };
     let body_len = fields.next()?;
     let entry = parse_fields(kind, body_len, &mut fields)?;
     let header_len = fields.at;
     let check = u16::from_le_bytes([bytes[CRC_LEN], bytes[CRC_LEN + 1]]);
     let whole = check == crc32c(&bytes[PREFIX..header_len]) as u16 ^ mask.at(offset).1;
-    (whole && body_len <= MAX_BODY as u64).then_some(Parsed {
-        entry,
-        header_len,
-        body_len: body_len as usize,
-    })
+    (whole && body_len <= MAX_BODY as u64).then_some(Parsed { entry, header_len, body_len: body_len as usize })
 }
 
 /// Whether `whole`, a complete entry, matches its CRC.
@@ -224,16 +192,11 @@ pub(crate) fn verify(whole: &[u8], mask: Mask, offset: u64) -> bool {
 
 fn parse_fields(kind: u8, body_len: u64, fields: &mut Fields<'_>) -> Option<Entry> {
     Some(match kind {
-        KIND_GROUP => Entry::Group {
-            proven: fields.next()?,
-        },
+        KIND_GROUP => Entry::Group { proven: fields.next()? },
         KIND_DEFINE => Entry::Define {
             stream: fields.next_u32()?,
             base: fields.next()?,
-            next: Position {
-                number: fields.next()?,
-                offset: fields.next_u32()?,
-            },
+            next: Position { number: fields.next()?, offset: fields.next_u32()? },
         },
         KIND_GAP => Entry::Gap {
             stream: fields.next_u32()?,
@@ -242,10 +205,7 @@ fn parse_fields(kind: u8, body_len: u64, fields: &mut Fields<'_>) -> Option<Entr
             reason: u8::try_from(fields.next()?).ok()?,
             arrival_us: fields.next()?,
         },
-        KIND_FREED => Entry::Freed {
-            stream: fields.next_u32()?,
-            below: fields.next()?,
-        },
+        KIND_FREED => Entry::Freed { stream: fields.next_u32()?, below: fields.next()? },
         _ if kind & KIND_MASK == KIND_CHUNK => {
             let (begins, ends) = (kind & BEGINS_INSIDE != 0, kind & ENDS_INSIDE != 0);
             if kind != KIND_CHUNK | kind & (BEGINS_INSIDE | ENDS_INSIDE) {
@@ -255,26 +215,16 @@ fn parse_fields(kind: u8, body_len: u64, fields: &mut Fields<'_>) -> Option<Entr
             let number = fields.next()?;
             let records = fields.next_u32()?;
             let arrival_us = fields.next()?;
-            let (offset, first_record) = if begins {
-                (fields.next_u32()?, fields.next_u32()?)
-            } else {
-                (0, 0)
-            };
+            let (offset, first_record) = if begins { (fields.next_u32()?, fields.next_u32()?) } else { (0, 0) };
             let end_offset = if ends { fields.next_u32()? } else { 0 };
             let end_number = ChunkHead::end_number(number, records, begins, ends)?;
-            if begins != (offset > 0)
-                || ends != (end_offset > 0)
-                || u64::from(first_record) > body_len
-            {
+            if begins != (offset > 0) || ends != (end_offset > 0) || u64::from(first_record) > body_len {
                 return None;
             }
             Entry::Chunk(ChunkHead {
                 stream,
                 from: Position { number, offset },
-                to: Position {
-                    number: end_number,
-                    offset: end_offset,
-                },
+                to: Position { number: end_number, offset: end_offset },
                 first_record,
                 records,
                 arrival_us,

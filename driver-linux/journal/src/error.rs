@@ -25,9 +25,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Written by a later version of this program.
-    #[error(
-        "{file} has format version {version}, which this program does not know: use a newer one"
-    )]
+    #[error("{file} has format version {version}, which this program does not know: use a newer one")]
     Version {
         /// The file.
         file: String,
@@ -90,10 +88,6 @@ pub(crate) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, file: impl FnOnce() -> String, action: &'static str) -> Result<T, Error> {
-        self.map_err(|source| Error::Io {
-            file: file(),
-            action,
-            source,
-        })
+        self.map_err(|source| Error::Io { file: file(), action, source })
     }
 }

@@ -85,20 +85,11 @@ impl<S: Store> Journal<S> {
         }
         let lock = store.lock().at(|| store.describe("lock"), "lock")?;
         let Some(lock) = lock else {
-            return Err(Error::Locked {
-                lock: store.describe("lock"),
-            });
+            return Err(Error::Locked { lock: store.describe("lock") });
         };
         let recovered = recover::recover(&store, options.salt)?;
         let checkpoints = maintain::Checkpoints::new(&recovered);
-        let Recovered {
-            journal: id,
-            streams,
-            sealed,
-            next_segment,
-            report,
-            ..
-        } = recovered;
+        let Recovered { journal: id, streams, sealed, next_segment, report, .. } = recovered;
         let mut journal = Self {
             store,
             _lock: lock,
@@ -150,9 +141,7 @@ impl<S: Store> Journal<S> {
 
     /// Every stream with its peer and name.
     pub fn streams(&self) -> impl Iterator<Item = (StreamId, [u8; 8], &[u8])> {
-        self.streams
-            .iter()
-            .map(|(id, s)| (StreamId(id), s.peer, self.streams.name(s)))
+        self.streams.iter().map(|(id, s)| (StreamId(id), s.peer, self.streams.name(s)))
     }
 
     /// What is known of an epoch: begun since the last start, or one of the newest four with stored records.
@@ -164,25 +153,14 @@ impl<S: Store> Journal<S> {
     /// The newest epoch of which something is stored.
     #[must_use]
     pub fn newest_epoch(&self, stream: StreamId) -> Option<([u8; 8], EpochState)> {
-        let slot = self
-            .streams
-            .get(stream.0)?
-            .epochs
-            .iter()
-            .find(|slot| slot.remembered)?;
+        let slot = self.streams.get(stream.0)?.epochs.iter().find(|slot| slot.remembered)?;
         Some((slot.epoch, slot.state()))
     }
 
     /// The epochs of which something is stored, newest first, at most four.
     pub fn epochs(&self, stream: StreamId) -> impl Iterator<Item = ([u8; 8], EpochState)> {
-        let slots = self
-            .streams
-            .get(stream.0)
-            .into_iter()
-            .flat_map(|s| s.epochs.iter());
-        slots
-            .filter(|slot| slot.remembered)
-            .map(|slot| (slot.epoch, slot.state()))
+        let slots = self.streams.get(stream.0).into_iter().flat_map(|s| s.epochs.iter());
+        slots.filter(|slot| slot.remembered).map(|slot| (slot.epoch, slot.state()))
     }
 
     /// Begins an epoch at record `first`; an epoch that is known stays as it is.
@@ -194,13 +172,7 @@ impl<S: Store> Journal<S> {
     /// # Errors
     /// The stream is not this journal's, `first` or `floor` is out of range, or too many epochs were begun since
     /// the last commit.
-    pub fn begin_epoch(
-        &mut self,
-        stream: StreamId,
-        epoch: [u8; 8],
-        first: u64,
-        floor: u64,
-    ) -> Result<(), Error> {
+    pub fn begin_epoch(&mut self, stream: StreamId, epoch: [u8; 8], first: u64, floor: u64) -> Result<(), Error> {
         if first > varint::MAX || floor > varint::MAX {
             return Err(Error::IndexesExhausted);
         }
@@ -217,15 +189,9 @@ impl<S: Store> Journal<S> {
 
     /// Up to where everything is durable: the position that readers go by.
     pub(crate) fn durable_end(&self) -> Before {
-        let sealed = self.sealed.back().map(|s| Before {
-            segment: s.segment,
-            counted: s.counted,
-        });
+        let sealed = self.sealed.back().map(|s| Before { segment: s.segment, counted: s.counted });
         match &self.active {
-            Some(active) if active.proven > 0 => Before {
-                segment: active.segment,
-                counted: active.proven,
-            },
+            Some(active) if active.proven > 0 => Before { segment: active.segment, counted: active.proven },
             _ => sealed.unwrap_or_default(),
         }
     }
@@ -234,11 +200,7 @@ impl<S: Store> Journal<S> {
     #[must_use]
     pub fn segment_bytes(&self) -> u64 {
         let sealed: u64 = self.sealed.iter().map(|s| s.counted).sum();
-        sealed
-            + self
-                .active
-                .as_ref()
-                .map_or(0, |a| a.written + self.buffer.len() as u64)
+        sealed + self.active.as_ref().map_or(0, |a| a.written + self.buffer.len() as u64)
     }
 
     /// What was done since opening.

@@ -53,12 +53,6 @@ fn parse(bytes: &[u8; LEN]) -> Option<(u64, Before)> {
     let whole = *magic == MAGIC && check[..4] == crc32c(&bytes[..32]).to_le_bytes();
     whole.then(|| {
         let counted = u64::from_le_bytes(*counted);
-        (
-            u64::from_le_bytes(*journal),
-            Before {
-                segment: u64::from_le_bytes(*segment),
-                counted,
-            },
-        )
+        (u64::from_le_bytes(*journal), Before { segment: u64::from_le_bytes(*segment), counted })
     })
 }

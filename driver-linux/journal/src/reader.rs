@@ -87,19 +87,8 @@ pub struct Reader<S: Store> {
 
 /// What [`Reader::advance`] stopped at; the item is put together from it.
 enum Stop {
-    Record {
-        stream: u32,
-        number: u64,
-        arrival_us: u64,
-        part: Part,
-    },
-    Gap {
-        stream: u32,
-        next: u64,
-        below: u64,
-        reason: Option<u8>,
-        arrival_us: u64,
-    },
+    Record { stream: u32, number: u64, arrival_us: u64, part: Part },
+    Gap { stream: u32, next: u64, below: u64, reason: Option<u8>, arrival_us: u64 },
     Damage(Damage),
     End,
 }
@@ -136,41 +125,18 @@ impl<S: Store> Reader<S> {
     ///
     /// # Errors
     /// The disk fails. The next call tries again.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an item borrows the reader, which Iterator cannot say"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "an item borrows the reader, which Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, Error> {
         let stop = self.advance()?;
         Ok(match stop {
             Stop::End => None,
             Stop::Damage(damage) => Some(Item::Damage(damage)),
-            Stop::Gap {
-                stream,
-                next,
-                below,
-                reason,
-                arrival_us,
-            } => self.tracks.get(stream).map(|track| {
+            Stop::Gap { stream, next, below, reason, arrival_us } => self.tracks.get(stream).map(|track| {
                 let index = track.base.saturating_add(next);
                 let (peer, epoch, stream) = (track.peer, track.epoch, &track.name[..]);
-                Item::Gap(Gap {
-                    peer,
-                    stream,
-                    epoch,
-                    next,
-                    below,
-                    index,
-                    reason,
-                    arrival_us,
-                })
+                Item::Gap(Gap { peer, stream, epoch, next, below, index, reason, arrival_us })
             }),
-            Stop::Record {
-                stream,
-                number,
-                arrival_us,
-                part,
-            } => self.tracks.get(stream).map(|track| {
+            Stop::Record { stream, number, arrival_us, part } => self.tracks.get(stream).map(|track| {
                 let body = self.scanner.as_ref().map_or(&[][..], Scanner::body);
                 let bytes = match part {
                     Part::Body { from, to } => &body[from..to],
@@ -178,15 +144,7 @@ impl<S: Store> Reader<S> {
                 };
                 let index = track.base.saturating_add(number);
                 let (peer, epoch, stream) = (track.peer, track.epoch, &track.name[..]);
-                Item::Record(Record {
-                    peer,
-                    stream,
-                    epoch,
-                    number,
-                    index,
-                    arrival_us,
-                    bytes,
-                })
+                Item::Record(Record { peer, stream, epoch, number, index, arrival_us, bytes })
             }),
         })
     }
@@ -210,11 +168,7 @@ impl<S: Store> Reader<S> {
         let segment = self.segment;
         let file = || self.store.describe(&segment::name(segment));
         let Some(scanner) = &mut self.scanner else {
-            return Ok(if self.next_segment()? {
-                None
-            } else {
-                Some(Stop::End)
-            });
+            return Ok(if self.next_segment()? { None } else { Some(Stop::End) });
         };
         match scanner.next().at(file, "read")? {
             Step::Entry { at, entry } => {
@@ -223,74 +177,38 @@ impl<S: Store> Reader<S> {
                     Entry::Group { .. } | Entry::Freed { .. } => true,
                     Entry::Define { stream, base, next } => match Identity::read(scanner.body()) {
                         Some(who) => {
-                            return Ok(self.tracks.define(stream, who, base, next).map(|lost| {
-                                Stop::Gap {
-                                    stream,
-                                    next: lost.start,
-                                    below: lost.end,
-                                    reason: None,
-                                    arrival_us: 0,
-                                }
+                            return Ok(self.tracks.define(stream, who, base, next).map(|lost| Stop::Gap {
+                                stream,
+                                next: lost.start,
+                                below: lost.end,
+                                reason: None,
+                                arrival_us: 0,
                             }));
                         }
                         None => false,
                     },
                     Entry::Chunk(chunk) => {
-                        self.walk = Walk::new(
-                            &self.tracks,
-                            chunk,
-                            Damage {
-                                segment,
-                                from: at,
-                                to,
-                            },
-                        );
+                        self.walk = Walk::new(&self.tracks, chunk, Damage { segment, from: at, to });
                         self.walk.is_some()
                     }
-                    Entry::Gap {
-                        stream,
-                        below,
-                        reason,
-                        arrival_us,
-                        ..
-                    } => match self.tracks.get_mut(stream) {
+                    Entry::Gap { stream, below, reason, arrival_us, .. } => match self.tracks.get_mut(stream) {
                         Some(track) => {
                             let next = track.next.number;
                             track.go_to(Position::start_of(below.max(next)));
                             let reason = Some(reason);
                             let tells = below > next;
-                            return Ok(tells.then_some(Stop::Gap {
-                                stream,
-                                next,
-                                below,
-                                reason,
-                                arrival_us,
-                            }));
+                            return Ok(tells.then_some(Stop::Gap { stream, next, below, reason, arrival_us }));
                         }
                         None => false,
                     },
                 };
-                Ok((!known).then_some(Stop::Damage(Damage {
-                    segment,
-                    from: at,
-                    to,
-                })))
+                Ok((!known).then_some(Stop::Damage(Damage { segment, from: at, to })))
             }
             Step::Bad { .. } => {
-                let passed = scanner
-                    .resync()
-                    .at(|| self.store.describe(&segment::name(segment)), "read")?;
-                Ok(Some(Stop::Damage(Damage {
-                    segment,
-                    from: passed.start,
-                    to: passed.end,
-                })))
+                let passed = scanner.resync().at(|| self.store.describe(&segment::name(segment)), "read")?;
+                Ok(Some(Stop::Damage(Damage { segment, from: passed.start, to: passed.end })))
             }
-            Step::End => Ok(if self.next_segment()? {
-                None
-            } else {
-                Some(Stop::End)
-            }),
+            Step::End => Ok(if self.next_segment()? { None } else { Some(Stop::End) }),
         }
     }
 
@@ -329,13 +247,10 @@ impl<S: Store> Reader<S> {
 
     /// Finds out what is synced behind the place reached.
     fn look_ahead(&mut self, since_us: u64) -> Result<(), Error> {
-        let published =
-            position::read(&self.store).at(|| self.store.describe(POSITION_FILE), "read")?;
+        let published = position::read(&self.store).at(|| self.store.describe(POSITION_FILE), "read")?;
         let Some((journal, synced)) = published else {
-            return Err(io::Error::from(io::ErrorKind::NotFound)).at(
-                || self.store.describe(POSITION_FILE),
-                "find a journal: open it for writing once to recover it,",
-            );
+            return Err(io::Error::from(io::ErrorKind::NotFound))
+                .at(|| self.store.describe(POSITION_FILE), "find a journal: open it for writing once to recover it,");
         };
         self.journal = journal;
         let found = join::synced_segments(&self.store, journal, synced, self.segment, since_us)?;

@@ -84,10 +84,7 @@ pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error
     let directory = || store.describe("");
     let loaded = checkpoint::load(store).at(directory, "read the checkpoints")?;
     if let Some((slot, version)) = loaded.unknown {
-        return Err(Error::Version {
-            file: store.describe(checkpoint::FILES[slot]),
-            version,
-        });
+        return Err(Error::Version { file: store.describe(checkpoint::FILES[slot]), version });
     }
     let ids = segment::list(store).at(directory, "list the directory")?;
     let slot = first_slot(loaded.newest.as_ref().map(|(slot, ..)| *slot), loaded.whole);
@@ -98,29 +95,14 @@ pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error
     let created = summary.is_none() && ids.is_empty();
     let summary = match summary {
         Some(summary) => summary,
-        None => Summary {
-            journal: id_of(store, &ids)?.unwrap_or(salt),
-            ..Summary::default()
-        },
+        None => Summary { journal: id_of(store, &ids)?.unwrap_or(salt), ..Summary::default() },
     };
-    let report = Recovery {
-        created,
-        broken_checkpoints: loaded.broken,
-        ..Recovery::default()
-    };
-    let mut work = Work {
-        store,
-        summary,
-        streams,
-        report,
-        uncovered: 0,
-    };
+    let report = Recovery { created, broken_checkpoints: loaded.broken, ..Recovery::default() };
+    let mut work = Work { store, summary, streams, report, uncovered: 0 };
     let (chain, sealed) = work.segments(&ids)?;
     work.streams.settle();
     if !created {
-        store
-            .sync_names(SyncSite::RecoveredNames)
-            .at(directory, "sync the directory")?;
+        store.sync_names(SyncSite::RecoveredNames).at(directory, "sync the directory")?;
     }
     let kept = |id: u64| chain.links.iter().any(|link| link.segment == id);
     for &void in ids.iter().filter(|&&id| id >= summary.oldest && !kept(id)) {
@@ -132,11 +114,7 @@ pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error
         journal: summary.journal,
         streams: work.streams,
         sealed,
-        leaving: ids
-            .iter()
-            .copied()
-            .filter(|&id| id < summary.oldest)
-            .collect(),
+        leaving: ids.iter().copied().filter(|&id| id < summary.oldest).collect(),
         oldest: summary.oldest,
         next_segment: summary.next_segment.max(above_all),
         sequence: summary.sequence,
@@ -161,9 +139,7 @@ fn first_slot(newest: Option<usize>, whole: [bool; 2]) -> usize {
 fn id_of<S: Store>(store: &S, ids: &[u64]) -> Result<Option<u64>, Error> {
     for &id in ids {
         let name = segment::name(id);
-        let found = store
-            .open(&name, false)
-            .and_then(|file| segment::Header::read(&file, id));
+        let found = store.open(&name, false).and_then(|file| segment::Header::read(&file, id));
         if let Found::Header(header) = found.at(|| store.describe(&name), "read the header")? {
             return Ok(Some(header.journal));
         }
@@ -191,8 +167,7 @@ impl<S: Store> Work<'_, S> {
                 break;
             };
             self.check_headers(&chain.links)?;
-            let survey =
-                tail::survey(self.store, &self.summary, last).at(|| self.file(last), "read")?;
+            let survey = tail::survey(self.store, &self.summary, last).at(|| self.file(last), "read")?;
             if survey.end <= ENTRIES_AT {
                 // Begun when the power went, nothing in it: the segment before is the last.
                 live = below;
@@ -206,8 +181,8 @@ impl<S: Store> Work<'_, S> {
             }
             self.replay(last, survey.proven, survey.end)?;
             self.report.rewritten_bytes = survey.end - survey.proven;
-            self.report.torn_bytes = tail::finish(self.store, last, &survey)
-                .at(|| self.file(last), "rewrite the tail of")?;
+            self.report.torn_bytes =
+                tail::finish(self.store, last, &survey).at(|| self.file(last), "rewrite the tail of")?;
             sealed.push_back(sealed_of(tail, survey.end));
             self.note_missing(&chain);
             return Ok((chain, sealed));
@@ -233,20 +208,12 @@ impl<S: Store> Work<'_, S> {
             match scanner.next().at(|| self.store.describe(&name), "read")? {
                 Step::Entry { at, entry } => {
                     if !apply(&mut self.streams, &mut self.report, entry, scanner.body()) {
-                        self.note_damage(Damage {
-                            segment,
-                            from: at,
-                            to: scanner.at(),
-                        });
+                        self.note_damage(Damage { segment, from: at, to: scanner.at() });
                     }
                 }
                 Step::Bad { .. } => {
                     let passed = scanner.resync().at(|| self.store.describe(&name), "read")?;
-                    self.note_damage(Damage {
-                        segment,
-                        from: passed.start,
-                        to: passed.end,
-                    });
+                    self.note_damage(Damage { segment, from: passed.start, to: passed.end });
                 }
                 Step::End if scanner.at() < end => scanner.extend(end),
                 Step::End => break,
@@ -262,15 +229,10 @@ impl<S: Store> Work<'_, S> {
         for link in links {
             match link.found {
                 Found::Version(version) => {
-                    return Err(Error::Version {
-                        file: self.file(link.segment),
-                        version,
-                    });
+                    return Err(Error::Version { file: self.file(link.segment), version });
                 }
                 Found::Header(header) if header.journal != self.summary.journal => {
-                    return Err(Error::Foreign {
-                        file: self.file(link.segment),
-                    });
+                    return Err(Error::Foreign { file: self.file(link.segment) });
                 }
                 Found::Header(_) | Found::Damaged => {}
             }
@@ -282,16 +244,8 @@ impl<S: Store> Work<'_, S> {
         let covered = self.summary.covered;
         let lost = |b: &&Before| (b.segment, b.counted) > (covered.segment, covered.counted);
         self.report.missing_segments = chain.missing.iter().filter(lost).count() as u64;
-        for link in chain
-            .links
-            .iter()
-            .filter(|l| l.found == Found::Damaged && l.segment >= covered.segment)
-        {
-            self.note_damage(Damage {
-                segment: link.segment,
-                from: 0,
-                to: ENTRIES_AT,
-            });
+        for link in chain.links.iter().filter(|l| l.found == Found::Damaged && l.segment >= covered.segment) {
+            self.note_damage(Damage { segment: link.segment, from: 0, to: ENTRIES_AT });
         }
     }
 
@@ -313,11 +267,7 @@ fn sealed_of(link: &Link, counted: u64) -> Sealed {
         Found::Header(header) => header.created_us,
         Found::Damaged | Found::Version(_) => 0,
     };
-    Sealed {
-        segment: link.segment,
-        counted,
-        created_us,
-    }
+    Sealed { segment: link.segment, counted, created_us }
 }
 
 /// Takes over one entry. `false` if it means nothing, since the definition it needs is damaged.

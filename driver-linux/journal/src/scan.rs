@@ -41,16 +41,7 @@ pub(crate) struct Scanner<F> {
 
 impl<F: StoreFile> Scanner<F> {
     pub(crate) fn new(file: F, mask: Mask, at: u64, limit: u64) -> Self {
-        Self {
-            file,
-            mask,
-            window: Vec::new(),
-            window_at: at,
-            filled: 0,
-            at,
-            limit,
-            body: 0..0,
-        }
+        Self { file, mask, window: Vec::new(), window_at: at, filled: 0, at, limit, body: 0..0 }
     }
 
     /// Goes on in another file with the same window.
@@ -100,10 +91,7 @@ impl<F: StoreFile> Scanner<F> {
         let start = (at - self.window_at) as usize;
         self.body = start + parsed.header_len..start + len;
         self.at = at + len as u64;
-        Ok(Step::Entry {
-            at,
-            entry: parsed.entry,
-        })
+        Ok(Step::Entry { at, entry: parsed.entry })
     }
 
     /// Looks behind damage for the next whole entry: afterwards [`next`](Self::next) returns it, or the end.

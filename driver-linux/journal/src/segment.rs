@@ -50,13 +50,7 @@ impl Header {
         let mut header = [0; HEADER_LEN];
         header[..8].copy_from_slice(&MAGIC);
         header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        let numbers = [
-            self.journal,
-            self.segment,
-            self.before.segment,
-            self.before.counted,
-            self.created_us,
-        ];
+        let numbers = [self.journal, self.segment, self.before.segment, self.before.counted, self.created_us];
         for (field, number) in header[16..56].chunks_exact_mut(8).zip(numbers) {
             field.copy_from_slice(&number.to_le_bytes());
         }
@@ -102,15 +96,7 @@ impl Header {
             *number = u64::from_le_bytes(*field);
         }
         let [journal, segment, before, counted, created_us] = numbers;
-        Found::Header(Self {
-            journal,
-            segment,
-            before: Before {
-                segment: before,
-                counted,
-            },
-            created_us,
-        })
+        Found::Header(Self { journal, segment, before: Before { segment: before, counted }, created_us })
     }
 }
 
@@ -121,24 +107,15 @@ pub(crate) fn name(id: u64) -> String {
 
 /// The ids of all segment files, ascending.
 pub(crate) fn list<S: Store>(store: &S) -> io::Result<Vec<u64>> {
-    let mut ids: Vec<u64> = store
-        .names()?
-        .iter()
-        .filter_map(|name| id_of(name))
-        .collect();
+    let mut ids: Vec<u64> = store.names()?.iter().filter_map(|name| id_of(name)).collect();
     ids.sort_unstable();
     Ok(ids)
 }
 
 fn id_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(SUFFIX)?;
-    let plain = digits.len() == ID_DIGITS
-        && digits
-            .bytes()
-            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    plain
-        .then(|| u64::from_str_radix(digits, 16).ok())
-        .flatten()
+    let plain = digits.len() == ID_DIGITS && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
 #[cfg(test)]

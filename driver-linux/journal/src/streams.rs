@@ -82,10 +82,7 @@ impl Streams {
 
     /// Every stream with its id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Stream)> {
-        self.list
-            .iter()
-            .enumerate()
-            .filter_map(|(id, s)| Some((id as u32, s.as_ref()?)))
+        self.list.iter().enumerate().filter_map(|(id, s)| Some((id as u32, s.as_ref()?)))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
@@ -98,9 +95,7 @@ impl Streams {
 
     pub(crate) fn find(&self, peer: [u8; 8], name: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one((peer, name));
-        self.by_name
-            .find(hash, |&id| is(&self.list, &self.names, id, peer, name))
-            .copied()
+        self.by_name.find(hash, |&id| is(&self.list, &self.names, id, peer, name)).copied()
     }
 
     /// Adds a stream under the next free id.
@@ -139,12 +134,7 @@ impl Streams {
             self.list.resize_with(id as usize + 1, || None);
         }
         self.list[id as usize] = Some(stream);
-        let Self {
-            list,
-            names,
-            by_name,
-            hasher,
-        } = self;
+        let Self { list, names, by_name, hasher } = self;
         let hash_of = |&id: &u32| match &list[id as usize] {
             Some(stream) => hasher.hash_one((stream.peer, name_of(names, stream))),
             None => 0,
@@ -153,13 +143,7 @@ impl Streams {
     }
 
     /// Takes over a definition found on disk. `false` if it contradicts what is known.
-    pub(crate) fn replay_define(
-        &mut self,
-        id: u32,
-        who: Identity<'_>,
-        base: u64,
-        next: Position,
-    ) -> bool {
+    pub(crate) fn replay_define(&mut self, id: u32, who: Identity<'_>, base: u64, next: Position) -> bool {
         if !self.place(id, who.peer, who.name) {
             return false;
         }
@@ -220,10 +204,7 @@ impl Stream {
     #[inline]
     pub(crate) fn note_index(&mut self) {
         if let Some(slot) = self.epochs.current() {
-            let end = slot
-                .base
-                .saturating_add(slot.next().number)
-                .min(varint::MAX);
+            let end = slot.base.saturating_add(slot.next().number).min(varint::MAX);
             self.index_end = self.index_end.max(end);
         }
     }
@@ -235,9 +216,7 @@ fn name_of<'a>(names: &'a [u8], stream: &Stream) -> &'a [u8] {
 }
 
 fn is(list: &[Option<Stream>], names: &[u8], id: u32, peer: [u8; 8], name: &[u8]) -> bool {
-    list[id as usize]
-        .as_ref()
-        .is_some_and(|s| s.peer == peer && name_of(names, s) == name)
+    list[id as usize].as_ref().is_some_and(|s| s.peer == peer && name_of(names, s) == name)
 }
 
 #[cfg(test)]

@@ -97,9 +97,7 @@ impl MemStore {
             capacity: u64::MAX,
             syncs: 0,
         };
-        Self {
-            inner: Arc::new(Mutex::new(inner)),
-        }
+        Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
     /// Makes every sync at `site` do nothing and claim success, to show that the site is needed.
@@ -136,17 +134,9 @@ impl MemStore {
         for inode in inner.inodes.values_mut() {
             inode.power_cut(&mut inner.chance, kept_percent);
         }
-        let changed: Vec<String> = inner
-            .names
-            .keys()
-            .chain(inner.durable_names.keys())
-            .cloned()
-            .collect();
+        let changed: Vec<String> = inner.names.keys().chain(inner.durable_names.keys()).cloned().collect();
         for name in changed {
-            let (now, durable) = (
-                inner.names.get(&name).copied(),
-                inner.durable_names.get(&name).copied(),
-            );
+            let (now, durable) = (inner.names.get(&name).copied(), inner.durable_names.get(&name).copied());
             if now != durable && inner.chance.percent(kept_percent) {
                 match now {
                     Some(inode) => inner.durable_names.insert(name, inode),
@@ -166,10 +156,7 @@ impl MemStore {
     /// There is no such file.
     pub fn edit(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let inner = &mut *self.inner();
-        let inode = inner
-            .names
-            .get(name)
-            .and_then(|inode| inner.inodes.get_mut(inode));
+        let inode = inner.names.get(name).and_then(|inode| inner.inodes.get_mut(inode));
         inode.expect("the file to edit").edit(change);
     }
 
@@ -180,10 +167,7 @@ impl MemStore {
     #[must_use]
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         let inner = &*self.inner();
-        let inode = inner
-            .names
-            .get(name)
-            .and_then(|inode| inner.inodes.get(inode));
+        let inode = inner.names.get(name).and_then(|inode| inner.inodes.get(inode));
         inode.expect("the file to read").visible().to_vec()
     }
 
@@ -196,11 +180,7 @@ impl MemStore {
             to.names = from.names.clone();
             to.durable_names = from.names.clone();
             to.next_inode = from.next_inode;
-            to.inodes = from
-                .inodes
-                .iter()
-                .map(|(id, inode)| (*id, Inode::durable(inode.visible())))
-                .collect();
+            to.inodes = from.inodes.iter().map(|(id, inode)| (*id, Inode::durable(inode.visible()))).collect();
         }
         fork
     }
@@ -217,11 +197,7 @@ impl Inner {
     }
 
     fn used(&self) -> u64 {
-        self.names
-            .values()
-            .filter_map(|inode| self.inodes.get(inode))
-            .map(|i| i.visible().len() as u64)
-            .sum()
+        self.names.values().filter_map(|inode| self.inodes.get(inode)).map(|i| i.visible().len() as u64).sum()
     }
 }
 
@@ -254,30 +230,20 @@ impl Store for MemStore {
         inner.next_inode += 1;
         inner.inodes.insert(inode, Inode::default());
         inner.names.insert(name.to_owned(), inode);
-        Ok(MemFile {
-            store: self.clone(),
-            inode,
-        })
+        Ok(MemFile { store: self.clone(), inode })
     }
 
     fn open(&self, name: &str, _writable: bool) -> io::Result<MemFile> {
         let inner = &mut *self.inner();
         inner.fault(Operation::Open)?;
         let inode = *inner.names.get(name).ok_or(io::ErrorKind::NotFound)?;
-        Ok(MemFile {
-            store: self.clone(),
-            inode,
-        })
+        Ok(MemFile { store: self.clone(), inode })
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let inner = &mut *self.inner();
         inner.fault(Operation::Remove)?;
-        inner
-            .names
-            .remove(name)
-            .map(|_| ())
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
+        inner.names.remove(name).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn sync_names(&self, site: SyncSite) -> io::Result<()> {
@@ -300,10 +266,7 @@ impl MemFile {
         let inner = &mut *self.store.inner();
         let room = inner.capacity.saturating_sub(inner.used());
         // Gone with a power cut: its holder should be, too.
-        let inode = inner
-            .inodes
-            .get_mut(&self.inode)
-            .ok_or(io::ErrorKind::NotConnected)?;
+        let inode = inner.inodes.get_mut(&self.inode).ok_or(io::ErrorKind::NotConnected)?;
         act(inode, room)
     }
 

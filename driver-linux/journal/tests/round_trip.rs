@@ -7,9 +7,7 @@ use tallylink_journal::testing::MemStore;
 use tallylink_journal::{Dir, Error, Journal, Options, Position};
 
 fn records(from: u64, count: u64) -> Vec<Vec<u8>> {
-    (from..from + count)
-        .map(|n| vec![n as u8; (n * 37 % 300) as usize])
-        .collect()
+    (from..from + count).map(|n| vec![n as u8; (n * 37 % 300) as usize]).collect()
 }
 
 #[test]
@@ -24,10 +22,7 @@ fn records_come_back_in_order_from_a_real_directory_across_openings_and_segments
         let stream = journal.stream(PEER, b"s").unwrap();
         journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
         let state = journal.epoch_state(stream, EPOCH).unwrap();
-        assert_eq!(
-            (state.stored_below, state.next),
-            (number, Position::start_of(number))
-        );
+        assert_eq!((state.stored_below, state.next), (number, Position::start_of(number)));
         for _ in 0..500 {
             append(&mut journal, stream, EPOCH, number, &records(number, 20)).unwrap();
             number += 20;
@@ -43,10 +38,7 @@ fn records_come_back_in_order_from_a_real_directory_across_openings_and_segments
     for (n, seen) in (0..).zip(&all.records) {
         assert_eq!((seen.number, seen.index), (n, n));
         assert_eq!(seen.bytes, records(n, 1)[0]);
-        assert_eq!(
-            (seen.peer, &seen.stream[..], seen.epoch),
-            (PEER, &b"s"[..], EPOCH)
-        );
+        assert_eq!((seen.peer, &seen.stream[..], seen.epoch), (PEER, &b"s"[..], EPOCH));
     }
 }
 
@@ -60,14 +52,7 @@ fn a_record_in_parts_is_joined_across_groups_and_segments() {
     let bytes = stored(std::slice::from_ref(&big));
     for (number, step) in [(0, 100_000), (1, 7_000), (2, 1 << 20)] {
         for at in (0..bytes.len()).step_by(step) {
-            append_part(
-                &mut journal,
-                stream,
-                number,
-                &bytes,
-                at..(at + step).min(bytes.len()),
-            )
-            .unwrap();
+            append_part(&mut journal, stream, number, &bytes, at..(at + step).min(bytes.len())).unwrap();
             if number == 1 && at % 3 == 0 {
                 journal.commit().unwrap();
             }
@@ -90,16 +75,7 @@ fn a_part_that_is_not_continued_is_void_and_the_record_begins_again() {
     assert_eq!(journal.commit().unwrap()[0].below, 0);
     append_part(&mut journal, stream, 0, &bytes, 0..900).unwrap();
     let ahead = append_part(&mut journal, stream, 0, &bytes, 950..1002);
-    assert!(matches!(
-        ahead,
-        Err(Error::OutOfOrder {
-            expected: Position {
-                number: 0,
-                offset: 900
-            },
-            ..
-        })
-    ));
+    assert!(matches!(ahead, Err(Error::OutOfOrder { expected: Position { number: 0, offset: 900 }, .. })));
     append_part(&mut journal, stream, 0, &bytes, 900..1002).unwrap();
     assert_eq!(journal.commit().unwrap()[0].below, 1);
     drop(journal);
@@ -110,19 +86,12 @@ fn a_part_that_is_not_continued_is_void_and_the_record_begins_again() {
     journal.commit().unwrap();
     drop(journal);
     let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
-    assert_eq!(
-        journal.epoch_state(stream, EPOCH).unwrap().next,
-        Position::start_of(1)
-    );
+    assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().next, Position::start_of(1));
     assert!(append_part(&mut journal, stream, 1, &bytes, 500..1002).is_err());
     append(&mut journal, stream, EPOCH, 1, &[vec![6; 3]]).unwrap();
     journal.commit().unwrap();
     let all = read_all(store);
-    let seen: Vec<_> = all
-        .records
-        .iter()
-        .map(|seen| (seen.number, seen.bytes.clone()))
-        .collect();
+    let seen: Vec<_> = all.records.iter().map(|seen| (seen.number, seen.bytes.clone())).collect();
     assert_eq!(seen, [(0, vec![5; 1000]), (1, vec![6; 3])]);
     assert!(all.gaps.is_empty());
 }
@@ -140,10 +109,7 @@ fn gaps_consume_numbers_and_indexes_and_keep_their_reason() {
     assert_eq!(journal.commit().unwrap()[0].below, 11);
     let all = read_all(store);
     assert_eq!(all.gaps, [(2, 10, Some(7))]);
-    assert_eq!(
-        all.records.iter().map(|r| r.index).collect::<Vec<_>>(),
-        [0, 1, 10]
-    );
+    assert_eq!(all.records.iter().map(|r| r.index).collect::<Vec<_>>(), [0, 1, 10]);
 }
 
 #[test]
@@ -157,32 +123,15 @@ fn a_new_epoch_and_a_return_to_an_old_one_count_on_from_above_the_last_index() {
     journal.begin_epoch(stream, new, 0, 100).unwrap();
     append(&mut journal, stream, new, 0, &records(0, 2)).unwrap();
     append(&mut journal, stream, old, 3, &records(3, 2)).unwrap();
-    let stored: Vec<_> = journal
-        .commit()
-        .unwrap()
-        .iter()
-        .map(|s| (s.epoch, s.below))
-        .collect();
+    let stored: Vec<_> = journal.commit().unwrap().iter().map(|s| (s.epoch, s.below)).collect();
     assert_eq!(stored, [(old, 5), (new, 2)]);
     drop(journal);
     let (journal, _) = Journal::open(store.clone(), options()).unwrap();
     assert_eq!(journal.newest_epoch(stream).unwrap().0, new);
     assert_eq!(journal.epoch_state(stream, old).unwrap().stored_below, 5);
     let all = read_all(store);
-    let seen: Vec<_> = all
-        .records
-        .iter()
-        .map(|r| (r.epoch, r.number, r.index))
-        .collect();
-    let expected = [
-        (old, 0, 0),
-        (old, 1, 1),
-        (old, 2, 2),
-        (new, 0, 100),
-        (new, 1, 101),
-        (old, 3, 105),
-        (old, 4, 106),
-    ];
+    let seen: Vec<_> = all.records.iter().map(|r| (r.epoch, r.number, r.index)).collect();
+    let expected = [(old, 0, 0), (old, 1, 1), (old, 2, 2), (new, 0, 100), (new, 1, 101), (old, 3, 105), (old, 4, 106)];
     assert_eq!(seen, expected);
     assert!(all.gaps.is_empty());
 }
@@ -192,15 +141,8 @@ fn a_second_writer_is_refused_by_name_while_the_first_lives() {
     let temporary = tempfile::tempdir().unwrap();
     let dir = Dir::create(temporary.path()).unwrap();
     let first = Journal::open(dir.clone(), options()).unwrap();
-    let Err(error) = Journal::open(dir.clone(), options()) else {
-        panic!("two writers")
-    };
-    assert!(
-        error
-            .to_string()
-            .contains("/lock is held by another process"),
-        "{error}"
-    );
+    let Err(error) = Journal::open(dir.clone(), options()) else { panic!("two writers") };
+    assert!(error.to_string().contains("/lock is held by another process"), "{error}");
     drop(first);
     Journal::open(dir, options()).unwrap();
 }
@@ -208,44 +150,16 @@ fn a_second_writer_is_refused_by_name_while_the_first_lives() {
 #[test]
 fn what_contradicts_itself_or_is_out_of_range_changes_nothing() {
     let store = MemStore::new(1);
-    let small = Options {
-        segment_bytes: 1 << 20,
-        ..options()
-    };
-    assert!(matches!(
-        Journal::open(store.clone(), small),
-        Err(Error::SegmentTooSmall(_))
-    ));
-    let (mut journal, _) = Journal::open(
-        store.clone(),
-        Options {
-            max_streams: 1,
-            ..options()
-        },
-    )
-    .unwrap();
-    assert!(matches!(
-        journal.stream(PEER, &[0; 65]),
-        Err(Error::NameTooLong(65))
-    ));
+    let small = Options { segment_bytes: 1 << 20, ..options() };
+    assert!(matches!(Journal::open(store.clone(), small), Err(Error::SegmentTooSmall(_))));
+    let (mut journal, _) = Journal::open(store.clone(), Options { max_streams: 1, ..options() }).unwrap();
+    assert!(matches!(journal.stream(PEER, &[0; 65]), Err(Error::NameTooLong(65))));
     let stream = journal.stream(PEER, &[0; 64]).unwrap();
-    assert!(matches!(
-        journal.stream(PEER, b"two"),
-        Err(Error::TooManyStreams(1))
-    ));
-    assert!(matches!(
-        append(&mut journal, stream, EPOCH, 0, &records(0, 1)),
-        Err(Error::UnknownEpoch)
-    ));
+    assert!(matches!(journal.stream(PEER, b"two"), Err(Error::TooManyStreams(1))));
+    assert!(matches!(append(&mut journal, stream, EPOCH, 0, &records(0, 1)), Err(Error::UnknownEpoch)));
     journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
-    assert!(matches!(
-        append(&mut journal, stream, EPOCH, 1, &records(0, 1)),
-        Err(Error::OutOfOrder { .. })
-    ));
-    assert!(matches!(
-        append(&mut journal, stream, EPOCH, 0, &[]),
-        Err(Error::BadChunk(_))
-    ));
+    assert!(matches!(append(&mut journal, stream, EPOCH, 1, &records(0, 1)), Err(Error::OutOfOrder { .. })));
+    assert!(matches!(append(&mut journal, stream, EPOCH, 0, &[]), Err(Error::BadChunk(_))));
     assert!(journal.freed(stream, EPOCH, 1).is_err());
     assert!(journal.commit().unwrap().is_empty());
     append(&mut journal, stream, EPOCH, 0, &records(0, 1)).unwrap();

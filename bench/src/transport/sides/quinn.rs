@@ -7,8 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use quinn::{
-    ClientConfig, Endpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TokioRuntime,
-    TransportConfig,
+    ClientConfig, Endpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TokioRuntime, TransportConfig,
     crypto::rustls::{QuicClientConfig, QuicServerConfig},
 };
 use rustls::{
@@ -36,17 +35,11 @@ pub(crate) struct Quinn {
 
 impl Quinn {
     pub(crate) fn ring() -> Self {
-        Self {
-            name: "quinn-ring",
-            provider: ring::default_provider,
-        }
+        Self { name: "quinn-ring", provider: ring::default_provider }
     }
 
     pub(crate) fn aws_lc() -> Self {
-        Self {
-            name: "quinn-aws-lc",
-            provider: aws_lc_rs::default_provider,
-        }
+        Self { name: "quinn-aws-lc", provider: aws_lc_rs::default_provider }
     }
 }
 
@@ -73,12 +66,7 @@ impl Side for Quinn {
         };
         let ((elapsed, wire), sender) = sender.join()?;
         let (checked, receiver) = receiver.join()?;
-        Ok(Run {
-            threads: vec![sender, receiver],
-            elapsed,
-            checked,
-            wire,
-        })
+        Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire })
     }
 }
 
@@ -150,18 +138,11 @@ async fn send(
 
 fn endpoint(server: Option<ServerConfig>) -> Result<Endpoint> {
     let runtime = Arc::new(TokioRuntime);
-    Ok(Endpoint::new(
-        EndpointConfig::default(),
-        server,
-        loopback()?,
-        runtime,
-    )?)
+    Ok(Endpoint::new(EndpointConfig::default(), server, loopback()?, runtime)?)
 }
 
 fn configs(mut provider: CryptoProvider) -> Result<(ServerConfig, ClientConfig)> {
-    provider
-        .cipher_suites
-        .retain(|suite| suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256);
+    provider.cipher_suites.retain(|suite| suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256);
     let provider = Arc::new(provider);
     let transport = Arc::new(transport());
     let made = certificate()?;
@@ -191,9 +172,6 @@ fn transport() -> TransportConfig {
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(MAX_DATAGRAM);
     let mut transport = TransportConfig::default();
-    transport
-        .initial_mtu(MAX_DATAGRAM)
-        .mtu_discovery_config(Some(discovery))
-        .enable_segmentation_offload(true);
+    transport.initial_mtu(MAX_DATAGRAM).mtu_discovery_config(Some(discovery)).enable_segmentation_offload(true);
     transport
 }

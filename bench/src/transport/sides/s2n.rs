@@ -113,18 +113,8 @@ async fn receive(
     Ok(records.finish())
 }
 
-async fn send(
-    certificate: &str,
-    counts: Subscriber,
-    to: SocketAddr,
-    job: &Job,
-    meter: &mut Meter,
-) -> Result<Duration> {
-    let mut client = Client::builder()
-        .with_tls(certificate)?
-        .with_io(io()?)?
-        .with_event(counts)?
-        .start()?;
+async fn send(certificate: &str, counts: Subscriber, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<Duration> {
+    let mut client = Client::builder().with_tls(certificate)?.with_io(io()?)?.with_event(counts)?.start()?;
     let connect = Connect::new(to).with_server_name(SERVER_NAME);
     let mut connection = client.connect(connect).await?;
     let (_, stream) = connection.open_send_stream().await?.split();
@@ -199,11 +189,7 @@ impl event::Subscriber for Subscriber {
         _meta: &events::ConnectionMeta,
         _info: &events::ConnectionInfo<'_>,
     ) -> Connection {
-        Connection {
-            datagrams: 0,
-            largest: 0,
-            total: Arc::clone(&self.0),
-        }
+        Connection { datagrams: 0, largest: 0, total: Arc::clone(&self.0) }
     }
 
     fn on_platform_tx(&mut self, _meta: &events::EndpointMeta, event: &events::PlatformTx) {
@@ -211,9 +197,7 @@ impl event::Subscriber for Subscriber {
     }
 
     fn on_platform_rx(&mut self, _meta: &events::EndpointMeta, event: &events::PlatformRx) {
-        self.0
-            .receive_calls
-            .fetch_add(event.syscalls as u64, Relaxed);
+        self.0.receive_calls.fetch_add(event.syscalls as u64, Relaxed);
     }
 
     fn on_datagram_sent(
@@ -232,9 +216,7 @@ impl event::Subscriber for Subscriber {
         _meta: &events::ConnectionMeta,
         event: &events::PacketLost<'_>,
     ) {
-        self.0
-            .lost
-            .fetch_add(u64::from(!event.is_mtu_probe), Relaxed);
+        self.0.lost.fetch_add(u64::from(!event.is_mtu_probe), Relaxed);
     }
 
     fn on_key_update(
@@ -244,10 +226,7 @@ impl event::Subscriber for Subscriber {
         event: &events::KeyUpdate,
     ) {
         let one_rtt = matches!(event.key_type, events::KeyType::OneRtt { .. });
-        let expected = matches!(
-            event.cipher_suite,
-            events::CipherSuite::TLS_AES_128_GCM_SHA256 { .. }
-        );
+        let expected = matches!(event.cipher_suite, events::CipherSuite::TLS_AES_128_GCM_SHA256 { .. });
         if one_rtt && !expected {
             self.0.other_suite.store(true, Relaxed);
         }

@@ -27,7 +27,5 @@ pub(crate) fn certificate() -> Result<CertifiedKey<KeyPair>> {
 
 /// A runtime that stays on the calling thread, so that the thread's CPU is all there is.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?)
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }

@@ -29,69 +29,36 @@ impl Gateway {
     }
 
     pub(super) fn knows_more_than(&self, outbox: &Outbox) -> bool {
-        self.stored
-            .iter()
-            .any(|(id, contents)| contents.len() as u8 > outbox.saved_end(*id))
+        self.stored.iter().any(|(id, contents)| contents.len() as u8 > outbox.saved_end(*id))
     }
 
     /// Whether records that were confirmed to this outbox are not here any more.
     pub(super) fn forgot_what_it_confirmed_to(&self, outbox: &Outbox) -> bool {
-        let end = |id| {
-            self.stored
-                .iter()
-                .find(|(of, _)| *of == id)
-                .map_or(0, |(_, contents)| contents.len())
-        };
-        outbox
-            .confirmed()
-            .any(|(id, below)| usize::from(below) > end(id))
+        let end = |id| self.stored.iter().find(|(of, _)| *of == id).map_or(0, |(_, contents)| contents.len());
+        outbox.confirmed().any(|(id, below)| usize::from(below) > end(id))
     }
 
     /// Takes an OPEN and the first record that is not stored.
     pub(super) fn take(&mut self, offer: &Offer, model: &Epochs) -> Result<Taken, Violation> {
         let end = offer.contents.len() as u8;
         let forgotten = self.stored.len().saturating_sub(model.remembered);
-        let known = self
-            .stored
-            .iter()
-            .skip(forgotten)
-            .position(|(id, _)| *id == offer.epoch);
+        let known = self.stored.iter().skip(forgotten).position(|(id, _)| *id == offer.epoch);
         let place = known.map(|place| place + forgotten);
         let (finding, place) = match place {
-            Some(place) => (
-                open_known(offer.first, end, self.stored[place].1.len() as u8),
-                place,
-            ),
+            Some(place) => (open_known(offer.first, end, self.stored[place].1.len() as u8), place),
             None => {
-                let newest = self
-                    .stored
-                    .last()
-                    .map(|(id, contents)| (*id, contents.len() as u8));
-                let previous = if model.has(Bug::PredecessorIgnored) {
-                    newest
-                } else {
-                    offer.previous
-                };
+                let newest = self.stored.last().map(|(id, contents)| (*id, contents.len() as u8));
+                let previous = if model.has(Bug::PredecessorIgnored) { newest } else { offer.previous };
                 self.stored.push((offer.epoch, Vec::new()));
-                (
-                    open_unknown(offer.first, previous, newest),
-                    self.stored.len() - 1,
-                )
+                (open_unknown(offer.first, previous, newest), self.stored.len() - 1)
             }
         };
         let contents = &mut self.stored[place].1;
         let opened = contents.len() as u8;
-        let freed = contents
-            .iter()
-            .zip(&offer.contents)
-            .enumerate()
-            .skip(usize::from(offer.first));
+        let freed = contents.iter().zip(&offer.contents).enumerate().skip(usize::from(offer.first));
         for (number, (stored, offered)) in freed {
             if stored.is_some_and(|stored| stored != *offered) {
-                let seen = format!(
-                    "record {number} of epoch {} is confirmed, another is stored",
-                    offer.epoch
-                );
+                let seen = format!("record {number} of epoch {} is confirmed, another is stored", offer.epoch);
                 return Err(Violation::new(Property::OneContentPerName, seen));
             }
         }
@@ -111,15 +78,10 @@ impl Gateway {
 
     pub(super) fn stored_twice(&self) -> Option<u8> {
         let mut seen = 0_u32;
-        self.stored
-            .iter()
-            .flat_map(|(_, contents)| contents)
-            .flatten()
-            .copied()
-            .find(|content| {
-                let before = seen;
-                seen |= 1 << content;
-                before >> content & 1 == 1
-            })
+        self.stored.iter().flat_map(|(_, contents)| contents).flatten().copied().find(|content| {
+            let before = seen;
+            seen |= 1 << content;
+            before >> content & 1 == 1
+        })
     }
 }

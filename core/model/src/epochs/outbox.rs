@@ -59,10 +59,7 @@ impl Outbox {
 
     /// The end of an epoch as saved, for a gateway that may know more.
     pub(super) fn saved_end(&self, id: u8) -> u8 {
-        self.epochs
-            .iter()
-            .find(|epoch| epoch.id == id)
-            .map_or(0, |epoch| epoch.saved)
+        self.epochs.iter().find(|epoch| epoch.id == id).map_or(0, |epoch| epoch.saved)
     }
 
     /// Each epoch's id and the number below which its records were confirmed.
@@ -71,9 +68,7 @@ impl Outbox {
     }
 
     pub(super) fn has_unsaved(&self) -> bool {
-        self.epochs
-            .iter()
-            .any(|epoch| epoch.saved < epoch.end() || epoch.head_saved < epoch.head)
+        self.epochs.iter().any(|epoch| epoch.saved < epoch.end() || epoch.head_saved < epoch.head)
     }
 
     pub(super) fn is_drained(&self) -> bool {
@@ -95,11 +90,7 @@ impl Outbox {
             epoch.head = epoch.head_saved;
         }
         epochs.retain(|epoch| epoch.saved > 0);
-        Self {
-            epochs,
-            open: false,
-            made: false,
-        }
+        Self { epochs, open: false, made: false }
     }
 
     pub(super) fn push(&mut self, content: u8, epoch: u8, model: &Epochs) {
@@ -109,14 +100,7 @@ impl Outbox {
         } else {
             let previous = self.epochs.last().map(|last| (last.id, last.end()));
             let contents = vec![content];
-            self.epochs.push(Epoch {
-                id: epoch,
-                previous,
-                contents,
-                saved: 0,
-                head: 0,
-                head_saved: 0,
-            });
+            self.epochs.push(Epoch { id: epoch, previous, contents, saved: 0, head: 0, head_saved: 0 });
         }
         self.made = true;
     }
@@ -124,11 +108,7 @@ impl Outbox {
     /// The oldest epoch with records, unless an earlier one is not saved as drained.
     pub(super) fn deliverable(&self, model: &Epochs) -> Option<Offer> {
         for epoch in &self.epochs {
-            let sendable = if model.has(Bug::SentBeforeSaved) {
-                epoch.end()
-            } else {
-                epoch.saved
-            };
+            let sendable = if model.has(Bug::SentBeforeSaved) { epoch.end() } else { epoch.saved };
             if epoch.head < sendable {
                 return Some(Offer {
                     epoch: epoch.id,
@@ -137,11 +117,7 @@ impl Outbox {
                     contents: epoch.contents[..usize::from(sendable)].to_vec(),
                 });
             }
-            let drained = if model.has(Bug::DrainedNotSaved) {
-                epoch.head
-            } else {
-                epoch.head_saved
-            };
+            let drained = if model.has(Bug::DrainedNotSaved) { epoch.head } else { epoch.head_saved };
             if drained < epoch.end() {
                 return None;
             }

@@ -54,11 +54,7 @@ pub(super) struct Disk(Vec<Segment>);
 
 impl Disk {
     pub(super) fn formatted() -> Self {
-        Self(vec![Segment {
-            header: Page::Durable,
-            predecessor: None,
-            blocks: Vec::new(),
-        }])
+        Self(vec![Segment { header: Page::Durable, predecessor: None, blocks: Vec::new() }])
     }
 
     pub(super) fn segments(&self) -> usize {
@@ -79,10 +75,7 @@ impl Disk {
 
     /// The blocks of a segment as a reader finds them now: `None` where nothing valid stands.
     pub(super) fn blocks(&self, segment: usize) -> impl Iterator<Item = Option<Block>> {
-        self.0[segment]
-            .blocks
-            .iter()
-            .map(|(block, page)| (*page != Page::Gone).then_some(*block))
+        self.0[segment].blocks.iter().map(|(block, page)| (*page != Page::Gone).then_some(*block))
     }
 
     pub(super) fn append(&mut self, segment: usize, block: Block) {
@@ -90,11 +83,7 @@ impl Disk {
     }
 
     pub(super) fn begin_segment(&mut self, predecessor: Option<(usize, usize)>) -> usize {
-        self.0.push(Segment {
-            header: Page::Dirty,
-            predecessor,
-            blocks: Vec::new(),
-        });
+        self.0.push(Segment { header: Page::Dirty, predecessor, blocks: Vec::new() });
         self.0.len() - 1
     }
 
@@ -110,30 +99,21 @@ impl Disk {
 
     pub(super) fn unsynced_in(&self, segment: usize) -> usize {
         let Segment { header, blocks, .. } = &self.0[segment];
-        usize::from(header.is_unsynced())
-            + blocks.iter().filter(|(_, page)| page.is_unsynced()).count()
+        usize::from(header.is_unsynced()) + blocks.iter().filter(|(_, page)| page.is_unsynced()).count()
     }
 
     pub(super) fn unsynced(&self) -> usize {
-        (0..self.0.len())
-            .map(|segment| self.unsynced_in(segment))
-            .sum()
+        (0..self.0.len()).map(|segment| self.unsynced_in(segment)).sum()
     }
 
     pub(super) fn sync(&mut self, segment: usize) {
-        self.0[segment]
-            .pages()
-            .for_each(|page| *page = page.synced());
+        self.0[segment].pages().for_each(|page| *page = page.synced());
     }
 
     pub(super) fn sync_fails(&mut self, segment: usize, mut kept: u16) {
         for page in self.0[segment].pages() {
             if page.is_unsynced() {
-                *page = if kept & 1 == 1 {
-                    Page::Durable
-                } else {
-                    Page::Clean
-                };
+                *page = if kept & 1 == 1 { Page::Durable } else { Page::Clean };
                 kept >>= 1;
             } else {
                 *page = page.synced();
@@ -159,19 +139,11 @@ impl Disk {
                 segment.blocks.clear();
                 segment.predecessor = None;
             }
-            while segment
-                .blocks
-                .last()
-                .is_some_and(|(_, page)| *page == Page::Gone)
-            {
+            while segment.blocks.last().is_some_and(|(_, page)| *page == Page::Gone) {
                 segment.blocks.pop();
             }
         }
-        while self
-            .0
-            .last()
-            .is_some_and(|segment| segment.header == Page::Gone)
-        {
+        while self.0.last().is_some_and(|segment| segment.header == Page::Gone) {
             self.0.pop();
         }
     }

@@ -33,8 +33,7 @@ pub(super) fn read(disk: &Disk, model: &Journal) -> Reading {
 
     let mut chain = vec![(newest, None)];
     let mut at = newest;
-    while let Some((before, counted)) = disk.predecessor(at).filter(|(before, _)| readable(before))
-    {
+    while let Some((before, counted)) = disk.predecessor(at).filter(|(before, _)| readable(before)) {
         chain.push((before, Some(counted)));
         at = before;
     }
@@ -44,13 +43,7 @@ pub(super) fn read(disk: &Disk, model: &Journal) -> Reading {
     reading
 }
 
-fn read_segment(
-    disk: &Disk,
-    segment: usize,
-    counted: Option<usize>,
-    model: &Journal,
-    into: &mut Reading,
-) -> usize {
+fn read_segment(disk: &Disk, segment: usize, counted: Option<usize>, model: &Journal, into: &mut Reading) -> usize {
     let counted = counted.filter(|_| !model.has(Bug::CountedLengthIgnored));
     let stated = disk.blocks(segment).filter_map(|block| match block {
         Some(Block::Group { proven }) => Some(proven),
@@ -58,11 +51,7 @@ fn read_segment(
     });
     let proven = counted.unwrap_or_else(|| stated.max().unwrap_or(0));
     let mut valid = 0;
-    for (place, block) in disk
-        .blocks(segment)
-        .enumerate()
-        .take(counted.unwrap_or(usize::MAX))
-    {
+    for (place, block) in disk.blocks(segment).enumerate().take(counted.unwrap_or(usize::MAX)) {
         match block {
             Some(Block::Record(number)) => {
                 into.records.push(Found { number });

@@ -54,9 +54,7 @@ impl Device {
     }
 
     pub(super) fn may_take(&self, key: Key, number: u8) -> bool {
-        self.session
-            .as_ref()
-            .is_some_and(|session| session.key == key && session.seen >> number & 1 == 0)
+        self.session.as_ref().is_some_and(|session| session.key == key && session.seen >> number & 1 == 0)
     }
 
     /// Whether a push needs no epoch of its own, or may begin one.
@@ -66,11 +64,7 @@ impl Device {
 
     /// The epoch that this start's pushes go to, with an outbox on disk.
     fn saved_epoch(&self) -> Key {
-        Key {
-            nonce: 200 + self.boot,
-            boot: 0,
-            counter: 0,
-        }
+        Key { nonce: 200 + self.boot, boot: 0, counter: 0 }
     }
 
     pub(super) fn push(&mut self, content: u8, outbox: bool) {
@@ -94,11 +88,7 @@ impl Device {
 
     pub(super) fn reboot(&mut self, outbox: bool) {
         let saved = std::mem::take(self);
-        *self = Self {
-            boot: saved.boot + 1,
-            confirmed: saved.confirmed,
-            ..Self::default()
-        };
+        *self = Self { boot: saved.boot + 1, confirmed: saved.confirmed, ..Self::default() };
         if outbox {
             self.ring = saved.ring;
             self.head = saved.head;
@@ -108,11 +98,7 @@ impl Device {
 
     pub(super) fn begin_exchange(&mut self, weak: bool) -> u8 {
         self.nonces += 1;
-        let nonce = if weak {
-            self.nonces
-        } else {
-            self.boot * 16 + self.nonces
-        };
+        let nonce = if weak { self.nonces } else { self.boot * 16 + self.nonces };
         self.exchange = Some(nonce);
         nonce
     }
@@ -123,14 +109,8 @@ impl Device {
         if !model.outbox {
             self.epoch.get_or_insert(key);
         }
-        let mut session = Session {
-            key,
-            number: 0,
-            seen: 0,
-            sent: Vec::new(),
-            received: 0,
-            next: Position::start_of(self.head),
-        };
+        let mut session =
+            Session { key, number: 0, seen: 0, sent: Vec::new(), received: 0, next: Position::start_of(self.head) };
         if let Some(old) = self.session.take()
             && model.has(Bug::UnfinishedContinues)
         {
@@ -142,25 +122,18 @@ impl Device {
     fn parts(&self) -> impl Iterator<Item = Part> {
         let numbered = (self.head..).zip(self.ring.iter().copied());
         numbered.flat_map(|(number, content)| {
-            (0..parts_of(content)).map(move |part| Part {
-                at: Position { number, part },
-                content,
-            })
+            (0..parts_of(content)).map(move |part| Part { at: Position { number, part }, content })
         })
     }
 
     fn unsent(&self) -> impl Iterator<Item = Part> {
         let session = self.session.as_ref();
-        self.parts().filter(move |part| {
-            session.is_some_and(|s| part.at >= s.next && s.received & bit(part.at) == 0)
-        })
+        self.parts().filter(move |part| session.is_some_and(|s| part.at >= s.next && s.received & bit(part.at) == 0))
     }
 
     fn unacknowledged(&self) -> impl Iterator<Item = Part> {
         let session = self.session.as_ref();
-        self.parts().filter(move |part| {
-            session.is_some_and(|s| part.at < s.next && s.received & bit(part.at) == 0)
-        })
+        self.parts().filter(move |part| session.is_some_and(|s| part.at < s.next && s.received & bit(part.at) == 0))
     }
 
     pub(super) fn unsent_parts(&self) -> usize {
@@ -177,8 +150,7 @@ impl Device {
     /// If there is no session.
     pub(super) fn send_new(&mut self, count: usize) -> Data {
         let chunk = consecutive(self.unsent().take(count));
-        self.seal(chunk)
-            .expect("only a device with a session has unsent parts")
+        self.seal(chunk).expect("only a device with a session has unsent parts")
     }
 
     /// The next packet with the oldest parts that were sent and not acknowledged.
@@ -187,18 +159,14 @@ impl Device {
     /// If there is no session.
     pub(super) fn send_again(&mut self) -> Data {
         let chunk = consecutive(self.unacknowledged());
-        self.seal(chunk)
-            .expect("only a device with a session has unacknowledged parts")
+        self.seal(chunk).expect("only a device with a session has unacknowledged parts")
     }
 
     /// What a device sends when its timers run: what is unacknowledged, else what is new, else a question about
     /// what is not STORED. `None` without a session.
     pub(super) fn send_anything(&mut self) -> Option<Data> {
-        let chunk = if self.has_unacknowledged() {
-            consecutive(self.unacknowledged())
-        } else {
-            consecutive(self.unsent())
-        };
+        let chunk =
+            if self.has_unacknowledged() { consecutive(self.unacknowledged()) } else { consecutive(self.unsent()) };
         self.seal(chunk)
     }
 
@@ -211,24 +179,11 @@ impl Device {
         if let Some(last) = chunk.parts().last() {
             session.next = session.next.max(last.end());
         }
-        Some(Data {
-            key: session.key,
-            number,
-            long: session.seen == 0,
-            epoch,
-            first,
-            chunk,
-        })
+        Some(Data { key: session.key, number, long: session.seen == 0, epoch, first, chunk })
     }
 
     pub(super) fn take(&mut self, answer: &Answer, model: &Sessions) {
-        let Answer {
-            key,
-            number,
-            acked,
-            epoch,
-            stored_below,
-        } = *answer;
+        let Answer { key, number, acked, epoch, stored_below } = *answer;
         let Some(session) = self.session.as_mut().filter(|session| session.key == key) else {
             return;
         };
@@ -250,8 +205,6 @@ impl Device {
 /// A chunk of up to two parts that follow each other.
 fn consecutive(mut parts: impl Iterator<Item = Part>) -> Chunk {
     let first = parts.next();
-    let second = parts
-        .next()
-        .filter(|second| first.is_some_and(|first| first.end() == second.at));
+    let second = parts.next().filter(|second| first.is_some_and(|first| first.end() == second.at));
     Chunk([first, second])
 }

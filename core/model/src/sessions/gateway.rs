@@ -49,11 +49,7 @@ impl Entry {
 
 /// Where a journal stands in an epoch.
 fn writer_position(journal: &[Entry], epoch: Key) -> Position {
-    journal
-        .iter()
-        .rev()
-        .find_map(|entry| entry.end_in(epoch))
-        .unwrap_or(Position::start_of(0))
+    journal.iter().rev().find_map(|entry| entry.end_in(epoch)).unwrap_or(Position::start_of(0))
 }
 
 impl Gateway {
@@ -66,26 +62,17 @@ impl Gateway {
     }
 
     pub(super) fn holds_ahead(&self) -> bool {
-        self.session
-            .as_ref()
-            .is_some_and(|session| session.held.is_some())
+        self.session.as_ref().is_some_and(|session| session.held.is_some())
     }
 
     /// Whether a packet of this key and number is not refused at once.
     pub(super) fn may_take(&self, key: Key, number: u8) -> bool {
-        let accepted = self
-            .session
-            .as_ref()
-            .is_some_and(|s| s.key == key && s.window >> number & 1 == 1);
+        let accepted = self.session.as_ref().is_some_and(|s| s.key == key && s.window >> number & 1 == 1);
         key.boot == self.boot && !accepted
     }
 
     pub(super) fn welcome(&mut self, nonce: u8) -> Key {
-        let key = Key {
-            nonce,
-            boot: self.boot,
-            counter: self.counter,
-        };
+        let key = Key { nonce, boot: self.boot, counter: self.counter };
         self.counter += 1;
         key
     }
@@ -97,12 +84,7 @@ impl Gateway {
     pub(super) fn crash(&mut self, kept: usize) {
         self.journal.truncate(self.durable + kept);
         let journal = std::mem::take(&mut self.journal);
-        *self = Self {
-            boot: self.boot + 1,
-            durable: journal.len(),
-            journal,
-            ..Self::default()
-        };
+        *self = Self { boot: self.boot + 1, durable: journal.len(), journal, ..Self::default() };
     }
 
     pub(super) fn sync(&mut self, model: &Sessions) -> Result<(), Violation> {
@@ -120,14 +102,7 @@ impl Gateway {
 
     /// Takes a packet with data; says whether its session lives here afterwards.
     pub(super) fn take(&mut self, data: &Data, model: &Sessions) -> Result<bool, Violation> {
-        let &Data {
-            key,
-            number,
-            long,
-            epoch,
-            first,
-            chunk,
-        } = data;
+        let &Data { key, number, long, epoch, first, chunk } = data;
         if key.boot != self.boot || !self.go_live(key, long, model) {
             return Ok(false);
         }
@@ -172,27 +147,16 @@ impl Gateway {
     }
 
     fn go_live(&mut self, key: Key, long: bool, model: &Sessions) -> bool {
-        if self
-            .session
-            .as_ref()
-            .is_some_and(|session| session.key == key)
-        {
+        if self.session.as_ref().is_some_and(|session| session.key == key) {
             return true;
         }
-        let revived = model.has(Bug::EqualCounterRevives)
-            && self.session.is_none()
-            && self.last_live == Some(key.counter);
+        let revived =
+            model.has(Bug::EqualCounterRevives) && self.session.is_none() && self.last_live == Some(key.counter);
         if !long || !(rules::may_go_live(key.counter, self.last_live) || revived) {
             return false;
         }
         self.last_live = Some(key.counter);
-        self.session = Some(Session {
-            key,
-            number: 0,
-            window: 0,
-            open: None,
-            held: None,
-        });
+        self.session = Some(Session { key, number: 0, window: 0, open: None, held: None });
         true
     }
 
@@ -204,11 +168,7 @@ impl Gateway {
         {
             return next;
         }
-        let known = if model.has(Bug::OpenIgnoresWriter) {
-            &self.journal[..self.durable]
-        } else {
-            &self.journal[..]
-        };
+        let known = if model.has(Bug::OpenIgnoresWriter) { &self.journal[..self.durable] } else { &self.journal[..] };
         rules::resume_at(writer_position(known, epoch))
     }
 
@@ -221,17 +181,10 @@ impl Gateway {
         if self.unsynced() + fresh > model.queue {
             return Ok(false);
         }
-        for part in chunk
-            .parts()
-            .filter(|part| part.at >= next)
-            .collect::<Vec<_>>()
-        {
+        for part in chunk.parts().filter(|part| part.at >= next).collect::<Vec<_>>() {
             let writer = writer_position(&self.journal, epoch);
             if !rules::writer_accepts(writer, part.at) {
-                let seen = format!(
-                    "asked to append at {:?} while the writer is at {writer:?}",
-                    part.at
-                );
+                let seen = format!("asked to append at {:?} while the writer is at {writer:?}", part.at);
                 return Err(Violation::new(Property::WriterContinues, seen));
             }
             self.journal.push(Entry::Part(epoch, part));
@@ -264,25 +217,13 @@ impl Gateway {
     /// # Panics
     /// Without a live session.
     pub(super) fn answer(&mut self, model: &Sessions) -> Answer {
-        let told = if model.has(Bug::StoredBeforeSync) {
-            self.journal.len()
-        } else {
-            self.durable
-        };
+        let told = if model.has(Bug::StoredBeforeSync) { self.journal.len() } else { self.durable };
         let session = self.session.as_mut().expect("only a live session answers");
         let number = session.number;
         session.number += 1;
         let epoch = session.open.map(|(epoch, _)| epoch);
-        let stored_below = epoch.map_or(0, |epoch| {
-            writer_position(&self.journal[..told], epoch).number
-        });
-        Answer {
-            key: session.key,
-            number,
-            acked: session.window,
-            epoch,
-            stored_below,
-        }
+        let stored_below = epoch.map_or(0, |epoch| writer_position(&self.journal[..told], epoch).number);
+        Answer { key: session.key, number, acked: session.window, epoch, stored_below }
     }
 
     /// The records that a reader joins from these entries: epoch, number, content. Unfinished ones are void.
@@ -294,9 +235,8 @@ impl Gateway {
                 begun = None;
                 continue;
             };
-            let continues = begun.is_some_and(|(of, last)| {
-                of == epoch && last.end() == part.at && last.content == part.content
-            });
+            let continues =
+                begun.is_some_and(|(of, last)| of == epoch && last.end() == part.at && last.content == part.content);
             begun = (part.at.part == 0 || continues).then_some((epoch, part));
             if begun.is_some() && part.at.part + 1 == parts_of(part.content) {
                 records.push((epoch, part.at.number, part.content));
@@ -307,19 +247,13 @@ impl Gateway {
     }
 
     pub(super) fn durable_contents(&self) -> u16 {
-        Self::joined(&self.journal[..self.durable])
-            .iter()
-            .fold(0, |set, (_, _, content)| set | 1 << content)
+        Self::joined(&self.journal[..self.durable]).iter().fold(0, |set, (_, _, content)| set | 1 << content)
     }
 
     /// How many epochs have a record stored.
     pub(super) fn epochs(&self) -> usize {
         let records = Self::joined(&self.journal[..self.durable]);
-        records
-            .iter()
-            .map(|(epoch, ..)| epoch)
-            .collect::<std::collections::BTreeSet<_>>()
-            .len()
+        records.iter().map(|(epoch, ..)| epoch).collect::<std::collections::BTreeSet<_>>().len()
     }
 
     /// Whether the journal holds the beginning of a record that was begun again.

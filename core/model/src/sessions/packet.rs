@@ -36,10 +36,7 @@ impl Part {
         if self.at.part + 1 == parts_of(self.content) {
             Position::start_of(self.at.number + 1)
         } else {
-            Position {
-                part: self.at.part + 1,
-                ..self.at
-            }
+            Position { part: self.at.part + 1, ..self.at }
         }
     }
 }
@@ -137,14 +134,7 @@ impl fmt::Display for Packet {
         match self {
             Self::Hello(nonce) => write!(f, "HELLO(nonce {nonce})"),
             Self::Welcome(key) => write!(f, "WELCOME({key})"),
-            Self::Data(Data {
-                key,
-                number,
-                long,
-                epoch,
-                first,
-                chunk,
-            }) => {
+            Self::Data(Data { key, number, long, epoch, first, chunk }) => {
                 let form = if *long { "long DATA" } else { "DATA" };
                 write!(f, "{form}({key} #{number}, epoch {epoch} from {first}:")?;
                 for part in chunk.parts() {
@@ -152,17 +142,8 @@ impl fmt::Display for Packet {
                 }
                 write!(f, ")")
             }
-            Self::Answer(Answer {
-                key,
-                number,
-                acked,
-                stored_below,
-                ..
-            }) => {
-                write!(
-                    f,
-                    "ANSWER({key} #{number}, acked {acked:#b}, stored below {stored_below})"
-                )
+            Self::Answer(Answer { key, number, acked, stored_below, .. }) => {
+                write!(f, "ANSWER({key} #{number}, acked {acked:#b}, stored below {stored_below})")
             }
         }
     }

@@ -7,24 +7,15 @@ use tallylink_model::explore::{Limits, Model, Outcome, explore};
 #[track_caller]
 pub(crate) fn assert_proved<M: Model>(model: &M, reaching: &[&str]) {
     let report = explore(model, Limits::default());
-    println!(
-        "{} states, {} transitions, depth {}",
-        report.states, report.transitions, report.depth
-    );
+    println!("{} states, {} transitions, depth {}", report.states, report.transitions, report.depth);
     match &report.outcome {
         Outcome::Proved => {}
         Outcome::Unfinished => panic!("the search was cut at {} states", report.states),
         Outcome::Violated(found) => panic!("{found}"),
     }
     for name in reaching {
-        assert!(
-            model.landmark_names().contains(name),
-            "no situation is called {name:?}"
-        );
-        assert!(
-            !report.missed_landmarks.contains(name),
-            "the bounds never reach: {name}"
-        );
+        assert!(model.landmark_names().contains(name), "no situation is called {name:?}");
+        assert!(!report.missed_landmarks.contains(name), "the bounds never reach: {name}");
     }
 }
 
@@ -37,9 +28,6 @@ pub(crate) fn assert_caught<M: Model>(model: &M, property: Property) {
             println!("{} states\n{found}", report.states);
             assert_eq!(found.violation.property, property, "{found}");
         }
-        other => panic!(
-            "the planted bug went unnoticed: {other:?} after {} states",
-            report.states
-        ),
+        other => panic!("the planted bug went unnoticed: {other:?} after {} states", report.states),
     }
 }

@@ -40,9 +40,7 @@ pub enum Reason {
     #[error("this is not TOML ({0}); write lines of the form: key = \"value\"")]
     Syntax(String),
     /// No such key.
-    #[error(
-        "unknown key \"{key}\"; did you mean \"{nearest}\"? `tallylink config` lists every key"
-    )]
+    #[error("unknown key \"{key}\"; did you mean \"{nearest}\"? `tallylink config` lists every key")]
     UnknownKey {
         /// As written.
         key: String,
@@ -60,9 +58,7 @@ pub enum Reason {
         fault: String,
     },
     /// Two values that cannot both hold.
-    #[error(
-        "max_record does not fit into credit_max, so the largest record could never be sent; raise credit_max"
-    )]
+    #[error("max_record does not fit into credit_max, so the largest record could never be sent; raise credit_max")]
     RecordAboveCredit,
 }
 
@@ -75,22 +71,10 @@ impl Config {
     /// # Errors
     /// The file cannot be read, or the first mistake in it.
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(file).map_err(|error| ConfigError::Open {
-            file: file.to_owned(),
-            error,
-        })?;
+        let text = fs::read_to_string(file).map_err(|error| ConfigError::Open { file: file.to_owned(), error })?;
         Self::parse(&text).map_err(|(at, reason)| {
-            let line = 1 + text
-                .as_bytes()
-                .iter()
-                .take(at)
-                .filter(|byte| **byte == b'\n')
-                .count();
-            ConfigError::Wrong {
-                file: file.to_owned(),
-                line,
-                reason,
-            }
+            let line = 1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
+            ConfigError::Wrong { file: file.to_owned(), line, reason }
         })
     }
 
@@ -109,9 +93,7 @@ impl Config {
         let mut record_at = 0;
         for (key, value) in entries {
             let at = key.span().start;
-            config
-                .set(text, key.get_ref(), value)
-                .map_err(|reason| (at, reason))?;
+            config.set(text, key.get_ref(), value).map_err(|reason| (at, reason))?;
             if matches!(key.get_ref().as_ref(), "max_record" | "credit_max") {
                 record_at = at;
             }
@@ -124,21 +106,14 @@ impl Config {
     }
 
     fn set(&mut self, text: &str, name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Reason> {
-        let key = KEYS
-            .iter()
-            .find(|key| key.name == name)
-            .ok_or_else(|| unknown(name))?;
+        let key = KEYS.iter().find(|key| key.name == name).ok_or_else(|| unknown(name))?;
         let written = || excerpt(text, value.span());
         let plain = plain(value.get_ref()).ok_or_else(|| Reason::Value {
             key: key.name,
             value: written(),
             fault: format!("is not of its kind; the default is \"{}\"", key.default),
         })?;
-        (key.set)(self, &plain).map_err(|fault| Reason::Value {
-            key: key.name,
-            value: written(),
-            fault,
-        })
+        (key.set)(self, &plain).map_err(|fault| Reason::Value { key: key.name, value: written(), fault })
     }
 }
 
@@ -157,25 +132,15 @@ fn plain(value: &DeValue<'_>) -> Option<String> {
 
 fn unknown(name: &str) -> Reason {
     let likeness = |key: &str| strsim::jaro_winkler(key, &name.to_lowercase().replace('-', "_"));
-    let nearest = KEYS
-        .iter()
-        .map(|key| key.name)
-        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    Reason::UnknownKey {
-        key: name.escape_debug().to_string(),
-        nearest: nearest.unwrap_or_default(),
-    }
+    let nearest = KEYS.iter().map(|key| key.name).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    Reason::UnknownKey { key: name.escape_debug().to_string(), nearest: nearest.unwrap_or_default() }
 }
 
 /// The beginning of what was written there, on one line.
 fn excerpt(text: &str, span: Range<usize>) -> String {
     const LONGEST: usize = 60;
     let written = text.get(span).unwrap_or_default();
-    let mut short: String = written
-        .chars()
-        .take(LONGEST)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let mut short: String = written.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if short.len() < written.len() {
         short.push('…');
     }

@@ -31,21 +31,14 @@ fn what_is_shown_reads_back_to_the_same_values() {
     )
     .unwrap();
     assert_eq!(Config::parse(&config.to_toml()), Ok(config));
-    assert_eq!(
-        Config::parse(&Config::default().to_toml()),
-        Ok(Config::default())
-    );
+    assert_eq!(Config::parse(&Config::default().to_toml()), Ok(Config::default()));
 }
 
 #[test]
 fn units_are_understood() {
-    let config =
-        Config::parse("segment = '128 MiB'\nretain_age = '1d 12h'\ncommit_interval = 0").unwrap();
+    let config = Config::parse("segment = '128 MiB'\nretain_age = '1d 12h'\ncommit_interval = 0").unwrap();
     assert_eq!(config.segment, Bytes(128 << 20));
-    assert_eq!(
-        config.retain_age,
-        Limit::At(Span(Duration::from_secs(36 * 3600)))
-    );
+    assert_eq!(config.retain_age, Limit::At(Span(Duration::from_secs(36 * 3600))));
     assert_eq!(config.commit_interval, Span(Duration::ZERO));
 }
 
@@ -53,13 +46,7 @@ fn units_are_understood() {
 fn an_unknown_key_is_named_with_its_place_and_the_nearest_key() {
     let (at, reason) = refused("log = 'info'\n\nlistn = '[::]:1'");
     assert_eq!(at, 14);
-    assert_eq!(
-        reason,
-        Reason::UnknownKey {
-            key: "listn".into(),
-            nearest: "listen"
-        }
-    );
+    assert_eq!(reason, Reason::UnknownKey { key: "listn".into(), nearest: "listen" });
     let nearest = |text| match refused(text).1 {
         Reason::UnknownKey { nearest, .. } => nearest,
         other => panic!("{other}"),
@@ -72,72 +59,35 @@ fn an_unknown_key_is_named_with_its_place_and_the_nearest_key() {
 
 #[test]
 fn the_first_mistake_of_the_file_is_told() {
-    assert!(
-        matches!(refused("zeta = 1\nalpha = 2").1, Reason::UnknownKey { key, .. } if key == "zeta")
-    );
+    assert!(matches!(refused("zeta = 1\nalpha = 2").1, Reason::UnknownKey { key, .. } if key == "zeta"));
 }
 
 #[test]
 fn a_wrong_value_is_named_with_what_would_be_right() {
     for (text, sentence) in [
-        (
-            "max_record = 'much'",
-            "max_record = 'much' is not a size such as \"64 MiB\" or 65536",
-        ),
-        (
-            "max_record = 3",
-            "max_record = 3 is not between 64 B and 64 MiB",
-        ),
-        (
-            "max_record = -3",
-            "max_record = -3 is not a size such as \"64 MiB\" or 65536",
-        ),
-        (
-            "segment = 1.5",
-            "segment = 1.5 is not of its kind; the default is \"64 MiB\"",
-        ),
-        (
-            "retain_age = '3 s'",
-            "retain_age = '3 s' is not between 1m and unlimited",
-        ),
-        (
-            "retain_age = '30'",
-            "retain_age = '30' is not a time such as \"5ms\", \"12h\" or \"30 d\"",
-        ),
+        ("max_record = 'much'", "max_record = 'much' is not a size such as \"64 MiB\" or 65536"),
+        ("max_record = 3", "max_record = 3 is not between 64 B and 64 MiB"),
+        ("max_record = -3", "max_record = -3 is not a size such as \"64 MiB\" or 65536"),
+        ("segment = 1.5", "segment = 1.5 is not of its kind; the default is \"64 MiB\""),
+        ("retain_age = '3 s'", "retain_age = '3 s' is not between 1m and unlimited"),
+        ("retain_age = '30'", "retain_age = '30' is not a time such as \"5ms\", \"12h\" or \"30 d\""),
         (
             "listen = 'localhost'",
             "listen = 'localhost' is not an address with a port, such as \"[::]:7433\" or \"192.0.2.1:7433\"",
         ),
-        (
-            "log = 'loud'",
-            "log = 'loud' is not one of \"error\", \"warn\", \"info\", \"debug\" and \"trace\"",
-        ),
+        ("log = 'loud'", "log = 'loud' is not one of \"error\", \"warn\", \"info\", \"debug\" and \"trace\""),
         ("data = ''", "data = '' is not a path, or \"auto\""),
     ] {
         assert_eq!(refused(text).1.to_string(), sentence);
     }
-    for text in [
-        "suites = []",
-        "suites = ['DES']",
-        "suites = ['AES-128-GCM', 'AES-128-GCM']",
-    ] {
-        assert!(
-            refused(text).1.to_string().contains("a list of the suites"),
-            "{text}"
-        );
+    for text in ["suites = []", "suites = ['DES']", "suites = ['AES-128-GCM', 'AES-128-GCM']"] {
+        assert!(refused(text).1.to_string().contains("a list of the suites"), "{text}");
     }
 }
 
 #[test]
 fn text_that_is_not_toml_is_one_line_of_complaint() {
-    for text in [
-        "listen",
-        "listen = [::]:1",
-        "log = 'info'\nlog = 'info'",
-        "= 3",
-        "a = 'b",
-        "\u{0}",
-    ] {
+    for text in ["listen", "listen = [::]:1", "log = 'info'\nlog = 'info'", "= 3", "a = 'b", "\u{0}"] {
         let (_, reason) = refused(text);
         assert!(matches!(reason, Reason::Syntax(_)), "{text}: {reason}");
         assert!(!reason.to_string().contains('\n'), "{reason}");
@@ -146,10 +96,7 @@ fn text_that_is_not_toml_is_one_line_of_complaint() {
 
 #[test]
 fn the_largest_record_must_fit_into_the_largest_credit() {
-    assert_eq!(
-        refused("log = 'info'\ncredit_max = '1 MiB'"),
-        (13, Reason::RecordAboveCredit)
-    );
+    assert_eq!(refused("log = 'info'\ncredit_max = '1 MiB'"), (13, Reason::RecordAboveCredit));
     assert!(Config::parse("credit_max = '1 MiB'\nmax_record = '512 KiB'").is_ok());
 }
 
@@ -157,25 +104,11 @@ fn the_largest_record_must_fit_into_the_largest_credit() {
 fn the_data_directory_follows_the_environment() {
     let dir = |vars: &[(&str, &str)]| {
         let vars: HashMap<_, _> = vars.iter().copied().collect();
-        default_data_dir(|name| vars.get(name).map(PathBuf::from))
-            .display()
-            .to_string()
+        default_data_dir(|name| vars.get(name).map(PathBuf::from)).display().to_string()
     };
     assert_eq!(dir(&[]), "tallylink-data");
-    assert_eq!(
-        dir(&[("HOME", "/home/ada")]),
-        "/home/ada/.local/share/tallylink"
-    );
-    assert_eq!(
-        dir(&[("HOME", "/home/ada"), ("XDG_DATA_HOME", "/x")]),
-        "/x/tallylink"
-    );
-    assert_eq!(
-        dir(&[("HOME", "/home/ada"), ("XDG_DATA_HOME", "relative")]),
-        "/home/ada/.local/share/tallylink"
-    );
-    assert_eq!(
-        dir(&[("STATE_DIRECTORY", "/var/lib/tallylink"), ("HOME", "/root")]),
-        "/var/lib/tallylink"
-    );
+    assert_eq!(dir(&[("HOME", "/home/ada")]), "/home/ada/.local/share/tallylink");
+    assert_eq!(dir(&[("HOME", "/home/ada"), ("XDG_DATA_HOME", "/x")]), "/x/tallylink");
+    assert_eq!(dir(&[("HOME", "/home/ada"), ("XDG_DATA_HOME", "relative")]), "/home/ada/.local/share/tallylink");
+    assert_eq!(dir(&[("STATE_DIRECTORY", "/var/lib/tallylink"), ("HOME", "/root")]), "/var/lib/tallylink");
 }

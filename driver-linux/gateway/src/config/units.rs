@@ -43,9 +43,7 @@ impl Setting for Bytes {
     const EXPECTED: &str = "a size such as \"64 MiB\" or 65536";
 
     fn parse(text: &str) -> Result<Self, ()> {
-        text.parse()
-            .map(|ByteSize(bytes)| Self(bytes))
-            .map_err(drop)
+        text.parse().map(|ByteSize(bytes)| Self(bytes)).map_err(drop)
     }
 
     /// In the largest unit that shows the number exactly.
@@ -89,11 +87,7 @@ impl<T: Setting> Setting for Limit<T> {
     const EXPECTED: &str = T::EXPECTED;
 
     fn parse(text: &str) -> Result<Self, ()> {
-        if text == "unlimited" {
-            Ok(Self::Unlimited)
-        } else {
-            T::parse(text).map(Self::At)
-        }
+        if text == "unlimited" { Ok(Self::Unlimited) } else { T::parse(text).map(Self::At) }
     }
 
     fn text(&self) -> String {
@@ -189,19 +183,11 @@ impl Setting for Suites {
     }
 
     fn text(&self) -> String {
-        self.0
-            .iter()
-            .map(Setting::text)
-            .collect::<Vec<_>>()
-            .join(", ")
+        self.0.iter().map(Setting::text).collect::<Vec<_>>().join(", ")
     }
 
     fn toml(&self) -> String {
-        let list = self
-            .0
-            .iter()
-            .map(|suite| toml::Value::String(suite.text()))
-            .collect();
+        let list = self.0.iter().map(|suite| toml::Value::String(suite.text())).collect();
         toml::Value::Array(list).to_string()
     }
 }

@@ -37,11 +37,7 @@ impl DeviceKey {
             Form::Rust => self.write_rust(out),
             Form::C => self.write_c(out),
             Form::All => {
-                writeln!(
-                    out,
-                    "# The device's key file; whoever has it can send as {}:",
-                    self.name
-                )?;
+                writeln!(out, "# The device's key file; whoever has it can send as {}:", self.name)?;
                 self.write(Form::Toml, out)?;
                 writeln!(out, "\n# To send from Linux:")?;
                 self.write(Form::Send, out)?;
@@ -72,10 +68,7 @@ impl DeviceKey {
 
     /// The command that sends with a key file.
     fn send_line(&self, key_file: &str) -> String {
-        let to = self
-            .gateway
-            .as_ref()
-            .map_or("HOST:7433".into(), HostPort::to_string);
+        let to = self.gateway.as_ref().map_or("HOST:7433".into(), HostPort::to_string);
         format!("tallylink send --to {to} --key {key_file} --stream NAME")
     }
 
@@ -103,36 +96,16 @@ impl DeviceKey {
     }
 
     fn write_rust(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "pub const TALLYLINK_PEER_ID: [u8; 8] = [{}];",
-            *list(&self.peer.0)
-        )?;
+        writeln!(out, "pub const TALLYLINK_PEER_ID: [u8; 8] = [{}];", *list(&self.peer.0))?;
         writeln!(out, "pub const TALLYLINK_KEY_ID: u8 = {};", self.key_id)?;
-        writeln!(
-            out,
-            "pub const TALLYLINK_KEY: [u8; 16] = [{}];",
-            *list(self.secret.expose())
-        )
+        writeln!(out, "pub const TALLYLINK_KEY: [u8; 16] = [{}];", *list(self.secret.expose()))
     }
 
     fn write_c(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "#include <stdint.h>")?;
-        writeln!(
-            out,
-            "static const uint8_t TALLYLINK_PEER_ID[8] = {{{}}};",
-            *list(&self.peer.0)
-        )?;
-        writeln!(
-            out,
-            "static const uint8_t TALLYLINK_KEY_ID = {};",
-            self.key_id
-        )?;
-        writeln!(
-            out,
-            "static const uint8_t TALLYLINK_KEY[16] = {{{}}};",
-            *list(self.secret.expose())
-        )
+        writeln!(out, "static const uint8_t TALLYLINK_PEER_ID[8] = {{{}}};", *list(&self.peer.0))?;
+        writeln!(out, "static const uint8_t TALLYLINK_KEY_ID = {};", self.key_id)?;
+        writeln!(out, "static const uint8_t TALLYLINK_KEY[16] = {{{}}};", *list(self.secret.expose()))
     }
 
     fn key_digits(&self) -> Zeroizing<String> {

@@ -94,16 +94,10 @@ pub(super) fn read(file: &Path) -> Result<DeviceKey, DeviceKeyError> {
     let mut text = Zeroizing::new(String::with_capacity(LONGEST_BYTES as usize + 1));
     match opened.take(LONGEST_BYTES + 1).read_to_string(&mut text) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            return Err(DeviceKeyError::Syntax {
-                file: file.to_owned(),
-                line: 1,
-            });
+            return Err(DeviceKeyError::Syntax { file: file.to_owned(), line: 1 });
         }
         Err(error) => {
-            return Err(DeviceKeyError::Read {
-                file: file.to_owned(),
-                error,
-            });
+            return Err(DeviceKeyError::Read { file: file.to_owned(), error });
         }
         Ok(read) if read as u64 > LONGEST_BYTES => {
             return Err(DeviceKeyError::Large(file.to_owned()));
@@ -113,16 +107,9 @@ pub(super) fn read(file: &Path) -> Result<DeviceKey, DeviceKeyError> {
     let table = DeTable::parse(&text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
-        DeviceKeyError::Syntax {
-            file: file.to_owned(),
-            line,
-        }
+        DeviceKeyError::Syntax { file: file.to_owned(), line }
     })?;
-    Fields {
-        file,
-        table: table.get_ref(),
-    }
-    .device_key()
+    Fields { file, table: table.get_ref() }.device_key()
 }
 
 struct Fields<'a> {
@@ -133,39 +120,21 @@ struct Fields<'a> {
 impl Fields<'_> {
     fn device_key(&self) -> Result<DeviceKey, DeviceKeyError> {
         let known = |name: &str| FIELDS.iter().any(|(field, _)| *field == name);
-        if let Some(field) = self
-            .table
-            .keys()
-            .map(|key| key.get_ref())
-            .find(|name| !known(name))
-        {
-            return Err(DeviceKeyError::Unknown {
-                file: self.file.to_owned(),
-                field: field.to_string(),
-            });
+        if let Some(field) = self.table.keys().map(|key| key.get_ref()).find(|name| !known(name)) {
+            return Err(DeviceKeyError::Unknown { file: self.file.to_owned(), field: field.to_string() });
         }
         Ok(DeviceKey {
             name: self.required(0, |value| value.as_str()?.parse().ok())?,
             peer: self.required(1, |value| value.as_str()?.parse().ok())?,
             key_id: self.required(2, |value| value.as_integer()?.as_str().parse().ok())?,
-            secret: self.required(3, |value| {
-                hex::decode(value.as_str()?.as_bytes()).map(Secret::new)
-            })?,
+            secret: self.required(3, |value| hex::decode(value.as_str()?.as_bytes()).map(Secret::new))?,
             gateway: self.optional(4, |value| value.as_str()?.parse().ok())?,
         })
     }
 
-    fn required<T>(
-        &self,
-        field: usize,
-        parse: impl Fn(&DeValue<'_>) -> Option<T>,
-    ) -> Result<T, DeviceKeyError> {
+    fn required<T>(&self, field: usize, parse: impl Fn(&DeValue<'_>) -> Option<T>) -> Result<T, DeviceKeyError> {
         let (name, example) = FIELDS[field];
-        let missing = || DeviceKeyError::Missing {
-            file: self.file.to_owned(),
-            field: name,
-            example,
-        };
+        let missing = || DeviceKeyError::Missing { file: self.file.to_owned(), field: name, example };
         self.optional(field, parse)?.ok_or_else(missing)
     }
 
@@ -175,11 +144,7 @@ impl Fields<'_> {
         parse: impl Fn(&DeValue<'_>) -> Option<T>,
     ) -> Result<Option<T>, DeviceKeyError> {
         let (name, example) = FIELDS[field];
-        let wrong = || DeviceKeyError::Value {
-            file: self.file.to_owned(),
-            field: name,
-            example,
-        };
+        let wrong = || DeviceKeyError::Value { file: self.file.to_owned(), field: name, example };
         let Some(value) = self.table.get(name) else {
             return Ok(None);
         };

@@ -33,10 +33,7 @@ fn read(text: &str, mode: u32) -> Result<DeviceKey, DeviceKeyError> {
 #[test]
 fn a_key_file_reads_back_as_it_was_written() {
     let with = device();
-    let without = DeviceKey {
-        gateway: None,
-        ..device()
-    };
+    let without = DeviceKey { gateway: None, ..device() };
     for device in [with, without] {
         assert_eq!(read(&form(&device, Form::Toml), 0o600).unwrap(), device);
     }
@@ -64,14 +61,8 @@ fn constants_are_as_a_compiler_wants_them() {
 #[test]
 fn the_send_form_makes_the_key_file_and_names_the_gateway() {
     let text = form(&device(), Form::Send);
-    assert!(
-        text.starts_with("install -m 600 /dev/stdin roof.key <<'END'\nname = \"roof\"\n"),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("END\ntallylink send --to gw.example:7433 --key roof.key --stream NAME\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("install -m 600 /dev/stdin roof.key <<'END'\nname = \"roof\"\n"), "{text}");
+    assert!(text.ends_with("END\ntallylink send --to gw.example:7433 --key roof.key --stream NAME\n"), "{text}");
 }
 
 #[test]
@@ -86,53 +77,28 @@ fn each_mistake_names_its_field_and_never_the_key() {
     let good = form(&device(), Form::Toml);
     let key = "000102030405060708090a0b0c0d0eff";
     for (from, to, names) in [
-        (
-            "peer = \"70b3d5fffe000001\"\n",
-            "",
-            "has no peer; add: peer = \"70b3d5fffe000001\"",
-        ),
+        ("peer = \"70b3d5fffe000001\"\n", "", "has no peer; add: peer = \"70b3d5fffe000001\""),
         ("key = ", "kee = ", "unknown field \"kee\""),
         ("70b3d5", "zz", "peer is not well formed"),
         ("key_id = 3", "key_id = 256", "key_id is not well formed"),
-        (
-            key,
-            "000102030405060708090a0b0c0d0e",
-            "key is not well formed",
-        ),
-        (
-            "gw.example:7433",
-            "gw.example",
-            "gateway is not well formed",
-        ),
+        (key, "000102030405060708090a0b0c0d0e", "key is not well formed"),
+        ("gw.example:7433", "gw.example", "gateway is not well formed"),
         ("\"roof\"", "\"roof", "line 1: this is not TOML"),
         ("\"\nkey_id", "\nkey_id", "line 2: this is not TOML"),
-        (
-            "name = ",
-            "x = \"000102030405060708090a0b0c0d0eff\"\nname = ",
-            "unknown field \"x\"",
-        ),
+        ("name = ", "x = \"000102030405060708090a0b0c0d0eff\"\nname = ", "unknown field \"x\""),
     ] {
         let error = read(&good.replacen(from, to, 1), 0o600).unwrap_err();
         assert_eq!(error.exit(), Exit::DeviceKey);
         let (shown, debug) = (error.to_string(), format!("{error:?}"));
         assert!(shown.contains(names), "{shown}");
-        assert!(
-            !shown.contains(&key[..30]) && !debug.contains(&key[..30]),
-            "{debug}"
-        );
+        assert!(!shown.contains(&key[..30]) && !debug.contains(&key[..30]), "{debug}");
     }
 }
 
 #[test]
 fn a_file_that_is_no_key_file_at_all_is_refused() {
-    assert!(matches!(
-        read(&"#\n".repeat(4000), 0o600),
-        Err(DeviceKeyError::Large(_))
-    ));
-    assert!(matches!(
-        read("\u{0}", 0o600),
-        Err(DeviceKeyError::Syntax { .. })
-    ));
+    assert!(matches!(read(&"#\n".repeat(4000), 0o600), Err(DeviceKeyError::Large(_))));
+    assert!(matches!(read("\u{0}", 0o600), Err(DeviceKeyError::Syntax { .. })));
     let missing = DeviceKey::read(Path::new("no-such.key")).unwrap_err();
     assert_eq!(missing.exit(), Exit::DeviceKey);
     assert!(missing.to_string().contains("no-such.key"), "{missing}");

@@ -4,17 +4,9 @@ use super::*;
 
 #[test]
 fn names_and_addresses_of_both_kinds_read_back_as_written() {
-    for text in [
-        "gateway.example:7433",
-        "localhost:1",
-        "192.0.2.1:65535",
-        "[2001:db8::1]:7433",
-        "[fe80::1%eth0]:7433",
-    ] {
-        assert_eq!(
-            text.parse::<HostPort>().map(|to| to.to_string()),
-            Ok(text.to_owned())
-        );
+    for text in ["gateway.example:7433", "localhost:1", "192.0.2.1:65535", "[2001:db8::1]:7433", "[fe80::1%eth0]:7433"]
+    {
+        assert_eq!(text.parse::<HostPort>().map(|to| to.to_string()), Ok(text.to_owned()));
     }
 }
 

@@ -45,29 +45,15 @@ impl Editor {
     pub(super) fn open(store: &KeyStore) -> Result<Self, StoreError> {
         store.make_dir()?;
         let lock = private_file::open_or_create(&store.dir.join("lock"))?;
-        let failed = |error: rustix::io::Errno| StoreError::Write {
-            file: store.dir.join("lock"),
-            error: error.into(),
-        };
-        rustix::io::retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::LockExclusive))
-            .map_err(failed)?;
+        let failed = |error: rustix::io::Errno| StoreError::Write { file: store.dir.join("lock"), error: error.into() };
+        rustix::io::retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::LockExclusive)).map_err(failed)?;
 
         let path = store.file();
         let file = private_file::open_or_create(&path)?;
         let (contents, end) = Contents::of(&file, &path)?;
         let Contents { peers, damaged } = contents;
-        let editor = Self {
-            store: store.clone(),
-            path,
-            file,
-            end: end.at,
-            peers,
-            damaged,
-            _lock: lock,
-        };
-        editor
-            .set_damage_aside()
-            .map_err(|error| editor.not_written(error))?;
+        let editor = Self { store: store.clone(), path, file, end: end.at, peers, damaged, _lock: lock };
+        editor.set_damage_aside().map_err(|error| editor.not_written(error))?;
         Ok(editor)
     }
 
@@ -101,32 +87,15 @@ impl Editor {
                 None => self.free_id()?,
             };
             if let Some(owner) = self.peers.by_id(peer) {
-                return Err(StoreError::IdTaken {
-                    id: peer,
-                    owner: owner.name.clone(),
-                });
+                return Err(StoreError::IdTaken { id: peer, owner: owner.name.clone() });
             }
-            let entry = Entry {
-                peer,
-                name: name.clone(),
-                key_id: 0,
-                secret: Secret::random()?,
-                created: now,
-            };
-            self.peers.insert(
-                entry.clone(),
-                Extent {
-                    at: self.end,
-                    len: 0,
-                },
-            );
+            let entry = Entry { peer, name: name.clone(), key_id: 0, secret: Secret::random()?, created: now };
+            self.peers.insert(entry.clone(), Extent { at: self.end, len: 0 });
             added.push(entry);
         }
         if new.len() as u64 * line::LONGEST as u64 <= SMALL_BYTES {
             let mut lines = lines();
-            added
-                .iter()
-                .for_each(|entry| line::push_key(&mut lines, entry));
+            added.iter().for_each(|entry| line::push_key(&mut lines, entry));
             self.append(&lines)?;
         } else {
             self.rewrite()?;
@@ -143,16 +112,9 @@ impl Editor {
         if let Some(key) = key
             && peer.held().all(|held| held.id != key)
         {
-            return Err(StoreError::UnknownKey {
-                peer: peer.name,
-                key,
-            });
+            return Err(StoreError::UnknownKey { peer: peer.name, key });
         }
-        let taken: Vec<_> = peer
-            .held()
-            .filter(|held| key.is_none_or(|key| key == held.id))
-            .cloned()
-            .collect();
+        let taken: Vec<_> = peer.held().filter(|held| key.is_none_or(|key| key == held.id)).cloned().collect();
         self.exchange(peer.id, &taken, None)?;
         Ok(peer)
     }
@@ -167,13 +129,7 @@ impl Editor {
         while peer.keys().any(|(id, _)| id == key_id) {
             key_id = key_id.wrapping_add(1);
         }
-        let entry = Entry {
-            peer: peer.id,
-            name: peer.name.clone(),
-            key_id,
-            secret: Secret::random()?,
-            created: now,
-        };
+        let entry = Entry { peer: peer.id, name: peer.name.clone(), key_id, secret: Secret::random()?, created: now };
         let too_many = (peer.held().count() + 1).saturating_sub(KEYS_PER_PEER);
         let taken: Vec<_> = peer.held().take(too_many).cloned().collect();
         self.exchange(peer.id, &taken, Some(entry.clone()))?;
@@ -181,10 +137,7 @@ impl Editor {
     }
 
     fn find(&self, name_or_id: &str) -> Result<Peer, StoreError> {
-        self.peers
-            .find(name_or_id)
-            .cloned()
-            .ok_or_else(|| StoreError::UnknownPeer(name_or_id.to_owned()))
+        self.peers.find(name_or_id).cloned().ok_or_else(|| StoreError::UnknownPeer(name_or_id.to_owned()))
     }
 
     fn free_id(&self) -> Result<PeerId, StoreError> {
@@ -197,58 +150,28 @@ impl Editor {
     }
 
     /// Takes keys of a peer away and gives it another: told first, then the bytes of the keys taken are removed.
-    fn exchange(
-        mut self,
-        peer: PeerId,
-        taken: &[Held],
-        given: Option<Entry>,
-    ) -> Result<(), StoreError> {
+    fn exchange(mut self, peer: PeerId, taken: &[Held], given: Option<Entry>) -> Result<(), StoreError> {
         let mut lines = lines();
         for key in taken {
             line::push_gone(&mut lines, peer, key.id);
-            self.peers.apply(
-                Line::Gone {
-                    peer,
-                    key_id: key.id,
-                },
-                key.line,
-            );
+            self.peers.apply(Line::Gone { peer, key_id: key.id }, key.line);
         }
         if let Some(entry) = given {
             let begin = lines.len() as u64;
             line::push_key(&mut lines, &entry);
-            let place = Extent {
-                at: self.end + begin,
-                len: lines.len() as u64 - begin - 1,
-            };
+            let place = Extent { at: self.end + begin, len: lines.len() as u64 - begin - 1 };
             self.peers.insert(entry, place);
         }
         self.append(&lines)?;
-        let blanked = taken
-            .iter()
-            .try_for_each(|key| self.blank(key.line))
-            .and_then(|()| self.file.sync_data());
+        let blanked = taken.iter().try_for_each(|key| self.blank(key.line)).and_then(|()| self.file.sync_data());
         blanked.map_err(|error| self.not_written(error))?;
-        let live: u64 = self
-            .peers
-            .iter()
-            .flat_map(Peer::held)
-            .map(|key| key.line.len + 1)
-            .sum();
-        if self.end > 2 * live + SMALL_BYTES {
-            self.rewrite()
-        } else {
-            Ok(())
-        }
+        let live: u64 = self.peers.iter().flat_map(Peer::held).map(|key| key.line.len + 1).sum();
+        if self.end > 2 * live + SMALL_BYTES { self.rewrite() } else { Ok(()) }
     }
 
     /// Appends whole lines and syncs them; on failure the file ends where it ended before.
     fn append(&mut self, lines: &[u8]) -> Result<(), StoreError> {
-        if let Err(error) = self
-            .file
-            .write_all_at(lines, self.end)
-            .and_then(|()| self.file.sync_data())
-        {
+        if let Err(error) = self.file.write_all_at(lines, self.end).and_then(|()| self.file.sync_data()) {
             // The failure that counts is the first; an unfinished line is cut off by the next editor.
             let _ = self.file.set_len(self.end);
             return Err(self.not_written(error));
@@ -299,23 +222,12 @@ impl Editor {
             return Ok(());
         }
         let aside = private_file::open_or_create(&self.damage_file()).map_err(io::Error::other)?;
-        let tail = Extent {
-            at: self.end,
-            len: unfinished,
-        };
-        for bad in self
-            .damaged
-            .iter()
-            .map(|bad| bad.place)
-            .chain([tail])
-            .filter(|bad| bad.len > 0)
-        {
+        let tail = Extent { at: self.end, len: unfinished };
+        for bad in self.damaged.iter().map(|bad| bad.place).chain([tail]).filter(|bad| bad.len > 0) {
             self.copy_to_end_of(&aside, bad)?;
         }
         aside.sync_data()?;
-        self.damaged
-            .iter()
-            .try_for_each(|bad| self.blank(bad.place))?;
+        self.damaged.iter().try_for_each(|bad| self.blank(bad.place))?;
         self.file.set_len(self.end)?;
         self.file.sync_data()
     }
@@ -325,9 +237,7 @@ impl Editor {
         let mut done = 0;
         let mut end = aside.metadata()?.len();
         while done < from.len {
-            let len = piece
-                .len()
-                .min(usize::try_from(from.len - done).unwrap_or(usize::MAX));
+            let len = piece.len().min(usize::try_from(from.len - done).unwrap_or(usize::MAX));
             self.file.read_exact_at(&mut piece[..len], from.at + done)?;
             aside.write_all_at(&piece[..len], end)?;
             (done, end) = (done + len as u64, end + len as u64);
@@ -344,9 +254,7 @@ impl Editor {
         }
         let dots = [b'.'; line::LONGEST];
         while at < line.at + line.len {
-            let len = dots
-                .len()
-                .min(usize::try_from(line.at + line.len - at).unwrap_or(usize::MAX));
+            let len = dots.len().min(usize::try_from(line.at + line.len - at).unwrap_or(usize::MAX));
             self.file.write_all_at(&dots[..len], at)?;
             at += len as u64;
         }
@@ -358,10 +266,7 @@ impl Editor {
     }
 
     fn not_written(&self, error: io::Error) -> StoreError {
-        StoreError::Write {
-            file: self.path.clone(),
-            error,
-        }
+        StoreError::Write { file: self.path.clone(), error }
     }
 }
 

@@ -42,14 +42,10 @@ pub enum StoreError {
     #[error("the system gives no random numbers, so no key was made: {0}; try again")]
     Random(#[from] getrandom::Error),
     /// The name is taken.
-    #[error(
-        "there is a peer \"{0}\" already; choose another name, or run `tallylink peer rotate {0}` for a new key"
-    )]
+    #[error("there is a peer \"{0}\" already; choose another name, or run `tallylink peer rotate {0}` for a new key")]
     NameTaken(PeerName),
     /// The id is taken.
-    #[error(
-        "the id {id} belongs to the peer \"{owner}\" already; choose another id, or remove that peer first"
-    )]
+    #[error("the id {id} belongs to the peer \"{owner}\" already; choose another id, or remove that peer first")]
     IdTaken {
         /// The id.
         id: PeerId,
@@ -72,15 +68,11 @@ pub enum StoreError {
 impl StoreError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::File(PrivateFileError::Open { error, .. })
-                if error.kind() != io::ErrorKind::PermissionDenied =>
-            {
+            Self::File(PrivateFileError::Open { error, .. }) if error.kind() != io::ErrorKind::PermissionDenied => {
                 Exit::KeyStore
             }
             Self::File(error) => error.exit(),
-            Self::Read { .. } | Self::Write { .. } | Self::Watch { .. } | Self::Random(_) => {
-                Exit::KeyStore
-            }
+            Self::Read { .. } | Self::Write { .. } | Self::Watch { .. } | Self::Random(_) => Exit::KeyStore,
             Self::NameTaken(_) | Self::IdTaken { .. } => Exit::PeerExists,
             Self::UnknownPeer(_) | Self::UnknownKey { .. } => Exit::PeerUnknown,
         }

@@ -46,17 +46,9 @@ pub struct Follower {
 
 impl Follower {
     pub(super) fn open(store: KeyStore) -> Result<Self, StoreError> {
-        let failed = |error: rustix::io::Errno| StoreError::Watch {
-            dir: store.dir.clone(),
-            error: error.into(),
-        };
-        let inotify =
-            inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(failed)?;
-        let follower = Self {
-            store,
-            inotify,
-            told: None,
-        };
+        let failed = |error: rustix::io::Errno| StoreError::Watch { dir: store.dir.clone(), error: error.into() };
+        let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(failed)?;
+        let follower = Self { store, inotify, told: None };
         follower.watch()?;
         Ok(follower)
     }
@@ -76,8 +68,7 @@ impl Follower {
             Err(error) if error.is_not_found() => return Ok(()),
             opened => opened?,
         };
-        self.compare(file, tell)
-            .map_err(|error| StoreError::Read { file: path, error })
+        self.compare(file, tell).map_err(|error| StoreError::Read { file: path, error })
     }
 
     fn compare(&mut self, file: File, tell: &mut dyn FnMut(Change)) -> io::Result<()> {
@@ -108,12 +99,9 @@ impl Follower {
     /// tells: while a file of it is open, a removed directory does not say so itself.
     fn watch(&self) -> Result<(), StoreError> {
         self.store.make_dir()?;
-        let names =
-            WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
+        let names = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
         let contents = WatchFlags::MODIFY | WatchFlags::ATTRIB;
-        let add = |dir: &Path, what| {
-            inotify::add_watch(&self.inotify, dir, what | WatchFlags::ONLYDIR).map(drop)
-        };
+        let add = |dir: &Path, what| inotify::add_watch(&self.inotify, dir, what | WatchFlags::ONLYDIR).map(drop);
         let parent = self.store.dir.parent().unwrap_or(&self.store.dir);
         let watched = add(parent, names).and_then(|()| add(&self.store.dir, names | contents));
         watched.map_err(|error| self.not_watched(error))
@@ -132,10 +120,7 @@ impl Follower {
     }
 
     fn not_watched(&self, error: rustix::io::Errno) -> StoreError {
-        StoreError::Watch {
-            dir: self.store.dir.clone(),
-            error: error.into(),
-        }
+        StoreError::Watch { dir: self.store.dir.clone(), error: error.into() }
     }
 }
 
@@ -157,31 +142,19 @@ fn tell_from(file: &File, from: Place, tell: &mut dyn FnMut(Change)) -> io::Resu
         Ok(Line::Key(entry)) => tell(Change::Key(entry)),
         Ok(Line::Gone { peer, key_id }) => tell(Change::Gone { peer, key_id }),
         Ok(Line::Comment) => {}
-        Err(reason) => tell(Change::Damaged(Damaged {
-            line: raw.number,
-            reason,
-            place: raw.place,
-        })),
+        Err(reason) => tell(Change::Damaged(Damaged { line: raw.number, reason, place: raw.place })),
     })
 }
 
 /// Tells how a new file differs from the told part of the one it replaced. Of each old key only a fingerprint is
 /// kept, and only while this runs.
-fn tell_differences(
-    old: &File,
-    told: Place,
-    new: &File,
-    tell: &mut dyn FnMut(Change),
-) -> io::Result<Place> {
+fn tell_differences(old: &File, told: Place, new: &File, tell: &mut dyn FnMut(Change)) -> io::Result<Place> {
     let hasher = RandomState::new();
     let fingerprint = |entry: &Entry| hasher.hash_one((entry.secret.expose(), &entry.name));
     let mut before: HashMap<(PeerId, KeyId), Before> = HashMap::new();
     scan::scan(old, Place::START, |raw| match line::decode(raw.text) {
         Ok(Line::Key(entry)) if raw.place.at < told.at => {
-            let before_entry = Before {
-                fingerprint: fingerprint(&entry),
-                still_there: false,
-            };
+            let before_entry = Before { fingerprint: fingerprint(&entry), still_there: false };
             before.insert((entry.peer, entry.key_id), before_entry);
         }
         Ok(Line::Gone { peer, key_id }) if raw.place.at < told.at => {
@@ -202,9 +175,7 @@ fn tell_differences(
     }
     tell_from(new, Place::START, &mut |change| match change {
         Change::Key(entry)
-            if before
-                .get(&(entry.peer, entry.key_id))
-                .is_some_and(|key| key.fingerprint == fingerprint(&entry)) => {}
+            if before.get(&(entry.peer, entry.key_id)).is_some_and(|key| key.fingerprint == fingerprint(&entry)) => {}
         news => tell(news),
     })
 }

@@ -94,10 +94,7 @@ fn said(body: &[u8]) -> Option<Line> {
             secret: Secret::new(hex::decode(key.as_bytes())?),
             created: created.parse().ok()?,
         })),
-        ["gone", id, key_id] => Some(Line::Gone {
-            peer: peer(id)?,
-            key_id: key_id.parse().ok()?,
-        }),
+        ["gone", id, key_id] => Some(Line::Gone { peer: peer(id)?, key_id: key_id.parse().ok()? }),
         _ => None,
     }
 }

@@ -63,10 +63,7 @@ impl Peer {
     }
 
     fn drop_key(&mut self, id: KeyId) {
-        self.keys
-            .iter_mut()
-            .filter(|slot| slot.as_ref().is_some_and(|key| key.id == id))
-            .for_each(|slot| *slot = None);
+        self.keys.iter_mut().filter(|slot| slot.as_ref().is_some_and(|key| key.id == id)).for_each(|slot| *slot = None);
         self.keys.sort_by_key(Option::is_none);
     }
 }
@@ -85,10 +82,7 @@ pub struct Peers {
 impl Peers {
     /// Room for about as many peers without moving their keys about in memory.
     pub(super) fn with_capacity(peers: usize) -> Self {
-        Self {
-            list: Vec::with_capacity(peers),
-            ..Self::default()
-        }
+        Self { list: Vec::with_capacity(peers), ..Self::default() }
     }
 
     /// How many there are.
@@ -114,9 +108,7 @@ impl Peers {
     /// The peer of a name.
     pub fn by_name(&self, name: &PeerName) -> Option<&Peer> {
         let hash = self.hash(name);
-        let place = self
-            .by_name
-            .find(hash, |place| self.list[*place as usize].name == *name)?;
+        let place = self.by_name.find(hash, |place| self.list[*place as usize].name == *name)?;
         Some(&self.list[*place as usize])
     }
 
@@ -137,13 +129,7 @@ impl Peers {
     }
 
     pub(super) fn insert(&mut self, entry: Entry, line: Extent) {
-        let Entry {
-            peer: id,
-            name,
-            key_id,
-            secret,
-            created,
-        } = entry;
+        let Entry { peer: id, name, key_id, secret, created } = entry;
         let place = match self.place(id) {
             Some(place) if self.list[place].name == name => place,
             Some(place) => {
@@ -154,30 +140,16 @@ impl Peers {
             }
             None => {
                 let place = self.list.len();
-                self.list.push(Peer {
-                    id,
-                    name,
-                    keys: [const { None }; KEYS_PER_PEER],
-                });
+                self.list.push(Peer { id, name, keys: [const { None }; KEYS_PER_PEER] });
                 self.live += 1;
-                let Self {
-                    list,
-                    hasher,
-                    by_id,
-                    ..
-                } = self;
+                let Self { list, hasher, by_id, .. } = self;
                 let hash_of = |place: &u32| hasher.hash_one(list[*place as usize].id);
                 by_id.insert_unique(hasher.hash_one(id), place as u32, hash_of);
                 self.learn_name(place);
                 place
             }
         };
-        self.list[place].put(Held {
-            id: key_id,
-            secret,
-            created,
-            line,
-        });
+        self.list[place].put(Held { id: key_id, secret, created, line });
     }
 
     fn remove(&mut self, id: PeerId, key_id: KeyId) {
@@ -186,10 +158,7 @@ impl Peers {
         if self.list[place].held().next().is_none() {
             self.forget_name(place);
             let hash = self.hash(id);
-            if let Ok(found) = self
-                .by_id
-                .find_entry(hash, |found| *found as usize == place)
-            {
+            if let Ok(found) = self.by_id.find_entry(hash, |found| *found as usize == place) {
                 found.remove();
             }
             self.live -= 1;
@@ -197,29 +166,19 @@ impl Peers {
     }
 
     fn place(&self, id: PeerId) -> Option<usize> {
-        let found = self
-            .by_id
-            .find(self.hash(id), |place| self.list[*place as usize].id == id);
+        let found = self.by_id.find(self.hash(id), |place| self.list[*place as usize].id == id);
         found.map(|place| *place as usize)
     }
 
     fn learn_name(&mut self, place: usize) {
-        let Self {
-            list,
-            hasher,
-            by_name,
-            ..
-        } = self;
+        let Self { list, hasher, by_name, .. } = self;
         let hash_of = |place: &u32| hasher.hash_one(&list[*place as usize].name);
         by_name.insert_unique(hasher.hash_one(&list[place].name), place as u32, hash_of);
     }
 
     fn forget_name(&mut self, place: usize) {
         let hash = self.hash(&self.list[place].name);
-        if let Ok(found) = self
-            .by_name
-            .find_entry(hash, |found| *found as usize == place)
-        {
+        if let Ok(found) = self.by_name.find_entry(hash, |found| *found as usize == place) {
             found.remove();
         }
     }

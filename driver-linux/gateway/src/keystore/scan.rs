@@ -50,11 +50,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 const _: () = assert!(super::line::LONGEST < BUFFER_BYTES);
 
 /// Hands on every complete line from a place on; the place after the last one comes back.
-pub(super) fn scan(
-    file: &File,
-    from: Place,
-    mut each: impl FnMut(RawLine<'_>),
-) -> io::Result<Place> {
+pub(super) fn scan(file: &File, from: Place, mut each: impl FnMut(RawLine<'_>)) -> io::Result<Place> {
     let mut buffer = Zeroizing::new(vec![0; BUFFER_BYTES]);
     let (mut next, mut filled) = (from, 0);
     let mut begun_before = None; // where a line longer than the buffer begins
@@ -65,10 +61,7 @@ pub(super) fn scan(
             read => read?,
         };
         if read == 0 {
-            return Ok(Place {
-                at: begun_before.unwrap_or(next.at),
-                ..next
-            });
+            return Ok(Place { at: begun_before.unwrap_or(next.at), ..next });
         }
         filled += read;
         let mut used = 0;
@@ -76,19 +69,9 @@ pub(super) fn scan(
             let text = &buffer[used..used + len];
             let end = next.at + len as u64;
             let begin = begun_before.take();
-            let place = Extent {
-                at: begin.unwrap_or(next.at),
-                len: end - begin.unwrap_or(next.at),
-            };
-            each(RawLine {
-                number: next.line,
-                place,
-                text: begin.is_none().then_some(text),
-            });
-            next = Place {
-                at: end + 1,
-                line: next.line + 1,
-            };
+            let place = Extent { at: begin.unwrap_or(next.at), len: end - begin.unwrap_or(next.at) };
+            each(RawLine { number: next.line, place, text: begin.is_none().then_some(text) });
+            next = Place { at: end + 1, line: next.line + 1 };
             used += len + 1;
         }
         buffer.copy_within(used..filled, 0);

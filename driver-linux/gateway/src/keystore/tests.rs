@@ -19,10 +19,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Self {
-            store: KeyStore::in_data_dir(dir.path()),
-            _dir: dir,
-        }
+        Self { store: KeyStore::in_data_dir(dir.path()), _dir: dir }
     }
 
     fn with_peers(names: &[&str]) -> Self {
@@ -37,14 +34,7 @@ impl Fixture {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<_> = self
-            .store
-            .read()
-            .unwrap()
-            .peers
-            .iter()
-            .map(|peer| peer.name.to_string())
-            .collect();
+        let mut names: Vec<_> = self.store.read().unwrap().peers.iter().map(|peer| peer.name.to_string()).collect();
         names.sort();
         names
     }
@@ -70,18 +60,10 @@ fn name(text: &str) -> PeerName {
 }
 
 fn new_peer(text: &str) -> NewPeer {
-    NewPeer {
-        name: name(text),
-        id: None,
-    }
+    NewPeer { name: name(text), id: None }
 }
 
 /// The key of an entry as it stands in the file.
 fn digits(entry: &Entry) -> String {
-    entry
-        .secret
-        .expose()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    entry.secret.expose().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -14,20 +14,11 @@ use crate::output::Output;
 use crate::{Error, clock};
 
 pub(super) fn add(args: Add, store: &KeyStore) -> Result<(), Error> {
-    let Add {
-        name,
-        id,
-        from,
-        show,
-    } = args;
+    let Add { name, id, from, show } = args;
     let Some(list) = from else {
         let id = id.map(|id| id.parse()).transpose()?;
-        let new = NewPeer {
-            name: name.unwrap_or_default().parse()?,
-            id,
-        };
-        return Shower::new(show, false)?
-            .show(|| Ok(edit(store)?.add(&[new], clock::unix_seconds())?));
+        let new = NewPeer { name: name.unwrap_or_default().parse()?, id };
+        return Shower::new(show, false)?.show(|| Ok(edit(store)?.add(&[new], clock::unix_seconds())?));
     };
     if !matches!(show.format, None | Some(Form::Toml)) {
         return Err(Error::Usage(
@@ -50,19 +41,11 @@ impl Shower {
     pub(super) fn new(how: Show, many: bool) -> Result<Self, Error> {
         let gateway = how.gateway.as_deref().map(str::parse).transpose()?;
         let out = Output::new(how.out.as_deref())?;
-        Ok(Self {
-            how,
-            many,
-            gateway,
-            out,
-        })
+        Ok(Self { how, many, gateway, out })
     }
 
     /// Makes the keys and shows them.
-    pub(super) fn show(
-        mut self,
-        make: impl FnOnce() -> Result<Vec<Entry>, Error>,
-    ) -> Result<(), Error> {
+    pub(super) fn show(mut self, make: impl FnOnce() -> Result<Vec<Entry>, Error>) -> Result<(), Error> {
         let made = match make() {
             Ok(made) => made,
             Err(error) => {
@@ -75,14 +58,8 @@ impl Shower {
             all => format!("the keys of {} peers were made", all.len()),
         };
         let (out, how) = (self.out.path().map(Path::to_owned), self.how.json);
-        let written = made
-            .into_iter()
-            .try_for_each(|entry| self.write(entry))
-            .and_then(|()| self.out.finish());
-        written.map_err(|error| Error::KeysNotShown {
-            keys: keys.clone(),
-            error,
-        })?;
+        let written = made.into_iter().try_for_each(|entry| self.write(entry)).and_then(|()| self.out.finish());
+        written.map_err(|error| Error::KeysNotShown { keys: keys.clone(), error })?;
         match out {
             Some(file) if !how => print(&format!("{keys} and written to {}\n", file.display())),
             _ => Ok(()),
@@ -98,20 +75,14 @@ impl Shower {
             self.out.write_all(b"[[device]]\n")?;
         }
         let by_itself = self.many || self.how.out.is_some();
-        let form = self
-            .how
-            .format
-            .unwrap_or(if by_itself { Form::Toml } else { Form::All });
+        let form = self.how.format.unwrap_or(if by_itself { Form::Toml } else { Form::All });
         device.write(form, &mut self.out)
     }
 }
 
 /// Reads a list of peers, one a line: a name, and an id if it has one.
 fn read_list(list: &Path) -> Result<Vec<NewPeer>, Error> {
-    let failed = |error| Error::Read {
-        file: list.to_owned(),
-        error,
-    };
+    let failed = |error| Error::Read { file: list.to_owned(), error };
     let mut text = String::new();
     match list.as_os_str().to_str() {
         Some("-") => io::stdin().lock().read_to_string(&mut text),
@@ -122,11 +93,7 @@ fn read_list(list: &Path) -> Result<Vec<NewPeer>, Error> {
     let mut peers = Vec::new();
     let mut lines_of_names = HashMap::new();
     for (line, text) in (1..).zip(text.lines()) {
-        let wrong = |reason: String| Error::PeerList {
-            file: list.to_owned(),
-            line,
-            reason,
-        };
+        let wrong = |reason: String| Error::PeerList { file: list.to_owned(), line, reason };
         let Some(peer) = list_line(text).map_err(wrong)? else {
             continue;
         };
@@ -142,21 +109,14 @@ fn read_list(list: &Path) -> Result<Vec<NewPeer>, Error> {
 }
 
 fn list_line(text: &str) -> Result<Option<NewPeer>, String> {
-    let mut fields = text
-        .split([' ', '\t', ',', ';'])
-        .filter(|field| !field.is_empty());
+    let mut fields = text.split([' ', '\t', ',', ';']).filter(|field| !field.is_empty());
     let (name, id) = match (fields.next(), fields.next(), fields.next()) {
         (None, ..) => return Ok(None),
         (Some(name), ..) if name.starts_with('#') => return Ok(None),
         (Some(name), id, None) => (name, id),
         _ => return Err("there are more than two fields; write NAME or NAME EUI64".into()),
     };
-    let name = name
-        .parse()
-        .map_err(|error: crate::PeerNameError| error.to_string())?;
-    let id = id
-        .map(str::parse)
-        .transpose()
-        .map_err(|error: crate::PeerIdError| error.to_string())?;
+    let name = name.parse().map_err(|error: crate::PeerNameError| error.to_string())?;
+    let id = id.map(str::parse).transpose().map_err(|error: crate::PeerIdError| error.to_string())?;
     Ok(Some(NewPeer { name, id }))
 }

@@ -31,10 +31,7 @@ fn other_texts_are_refused() {
         "70-b3-d5-ff-fe-00-0001",
         "-70b3d5fffe000001",
     ] {
-        assert!(
-            matches!(text.parse::<PeerId>(), Err(PeerIdError::Form(given)) if given == text),
-            "{text}"
-        );
+        assert!(matches!(text.parse::<PeerId>(), Err(PeerIdError::Form(given)) if given == text), "{text}");
     }
 }
 
@@ -47,10 +44,7 @@ fn a_mac_address_is_answered_with_the_eui64_made_from_it() {
 #[test]
 fn null_ids_are_refused() {
     for text in ["0000000000000000", "ff-ff-ff-ff-ff-ff-ff-ff"] {
-        assert!(
-            matches!(text.parse::<PeerId>(), Err(PeerIdError::Null(_))),
-            "{text}"
-        );
+        assert!(matches!(text.parse::<PeerId>(), Err(PeerIdError::Null(_))), "{text}");
     }
 }
 

@@ -35,10 +35,7 @@ pub(super) fn word(out: &mut Vec<u8>, bytes: &[u8]) {
 pub(super) fn json(out: &mut Vec<u8>, utf8: &str) {
     out.push(b'"');
     let mut rest = utf8.as_bytes();
-    while let Some(at) = rest
-        .iter()
-        .position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\' | 0x7f))
-    {
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\' | 0x7f)) {
         let (plain, from) = rest.split_at(at);
         out.extend_from_slice(plain);
         match from[0] {
@@ -76,19 +73,11 @@ pub(super) fn csv(out: &mut Vec<u8>, field: &[u8]) {
 }
 
 /// Copies runs of printable text; every other byte, and those that `special` names, go to `escape`.
-fn each_run(
-    bytes: &[u8],
-    special: impl Fn(u8) -> bool,
-    out: &mut Vec<u8>,
-    escape: impl Fn(&mut Vec<u8>, u8),
-) {
+fn each_run(bytes: &[u8], special: impl Fn(u8) -> bool, out: &mut Vec<u8>, escape: impl Fn(&mut Vec<u8>, u8)) {
     let mut rest = bytes;
     // Plain ASCII, by far the most, without looking at characters.
     loop {
-        let plain = rest
-            .iter()
-            .position(|byte| !matches!(byte, 0x20..0x7f) || special(*byte))
-            .unwrap_or(rest.len());
+        let plain = rest.iter().position(|byte| !matches!(byte, 0x20..0x7f) || special(*byte)).unwrap_or(rest.len());
         out.extend_from_slice(&rest[..plain]);
         rest = &rest[plain..];
         match rest.first() {

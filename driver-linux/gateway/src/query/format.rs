@@ -42,15 +42,7 @@ impl<'n, W: Write> Printer<'n, W> {
         if format == Format::Csv {
             buffer.extend_from_slice(CSV_HEADER.as_bytes());
         }
-        Self {
-            out,
-            buffer,
-            format,
-            names,
-            stream: None,
-            time: (0, clock::rfc3339_micros(0)),
-            damaged: 0,
-        }
+        Self { out, buffer, format, names, stream: None, time: (0, clock::rfc3339_micros(0)), damaged: 0 }
     }
 
     #[inline]
@@ -62,11 +54,7 @@ impl<'n, W: Write> Printer<'n, W> {
             self.set_time(record.arrival_us);
             self.line(record)?;
         }
-        if self.buffer.len() >= WRITE_BYTES {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
     }
 
     pub(super) fn gap(&mut self, gap: &Gap<'_>) -> io::Result<()> {
@@ -86,10 +74,7 @@ impl<'n, W: Write> Printer<'n, W> {
             Format::Jsonl => {
                 write!(out, "{{\"time\":\"{time}\",")?;
                 out.extend_from_slice(stream);
-                writeln!(
-                    out,
-                    "\"number\":{number},\"index\":{index},\"end\":{end},\"missing\":\"{reason}\"}}"
-                )
+                writeln!(out, "\"number\":{number},\"index\":{index},\"end\":{end},\"missing\":\"{reason}\"}}")
             }
             Format::Csv => {
                 write!(out, "missing,{time},")?;
@@ -136,12 +121,7 @@ impl<'n, W: Write> Printer<'n, W> {
     fn line(&mut self, record: &Record<'_>) -> io::Result<()> {
         let stream = self.stream.as_ref().map_or(&[][..], |stream| &stream.text);
         let (out, time) = (&mut self.buffer, self.time.1.as_bytes());
-        let Record {
-            number,
-            index,
-            bytes,
-            ..
-        } = *record;
+        let Record { number, index, bytes, .. } = *record;
         match self.format {
             Format::Raw => {}
             Format::Text => {
@@ -191,12 +171,7 @@ impl<'n, W: Write> Printer<'n, W> {
     fn turn_to(&mut self, peer: [u8; 8], stream: &[u8], epoch: [u8; 8]) {
         let same = |last: &Shown| last.name == stream && last.peer == peer && last.epoch == epoch;
         if !self.stream.as_ref().is_some_and(same) {
-            self.stream = Some(Shown {
-                peer,
-                name: stream.to_owned(),
-                epoch,
-                text: self.show(peer, stream, epoch),
-            });
+            self.stream = Some(Shown { peer, name: stream.to_owned(), epoch, text: self.show(peer, stream, epoch) });
         }
     }
 
@@ -231,15 +206,7 @@ impl<'n, W: Write> Printer<'n, W> {
                 text.extend_from_slice(b"\",");
             }
             Format::Csv => {
-                text.extend(
-                    [
-                        id.as_bytes(),
-                        b",",
-                        name.unwrap_or_default().as_bytes(),
-                        b",",
-                    ]
-                    .concat(),
-                );
+                text.extend([id.as_bytes(), b",", name.unwrap_or_default().as_bytes(), b","].concat());
                 escape::csv(&mut text, String::from_utf8_lossy(stream).as_bytes());
                 text.push(b',');
                 hex::push(&mut text, &epoch);

@@ -15,14 +15,8 @@ impl Names {
     /// Reads the names. Whoever may read the journal, but not the keys, sees ids.
     pub(crate) fn read(store: &KeyStore) -> Self {
         match store.read() {
-            Ok(known) => Self {
-                known,
-                refused: None,
-            },
-            Err(error) => Self {
-                known: Contents::default(),
-                refused: Some(error),
-            },
+            Ok(known) => Self { known, refused: None },
+            Err(error) => Self { known: Contents::default(), refused: Some(error) },
         }
     }
 

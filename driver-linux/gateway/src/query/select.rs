@@ -39,7 +39,6 @@ impl Selection {
 
     #[inline]
     fn is_of(&self, peer: [u8; 8], stream: &[u8]) -> bool {
-        self.peer.is_none_or(|wanted| wanted == peer)
-            && self.stream.as_deref().is_none_or(|wanted| wanted == stream)
+        self.peer.is_none_or(|wanted| wanted == peer) && self.stream.as_deref().is_none_or(|wanted| wanted == stream)
     }
 }

@@ -20,16 +20,12 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn on(journal: &Path) -> Result<Self, Error> {
-        let made =
-            inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).and_then(|inotify| {
-                let file = journal.join(POSITION_FILE);
-                inotify::add_watch(&inotify, file, WatchFlags::MODIFY)?;
-                Ok(Self { inotify })
-            });
-        made.map_err(|error| Error::NoJournal {
-            dir: journal.to_owned(),
-            error: error.into(),
-        })
+        let made = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).and_then(|inotify| {
+            let file = journal.join(POSITION_FILE);
+            inotify::add_watch(&inotify, file, WatchFlags::MODIFY)?;
+            Ok(Self { inotify })
+        });
+        made.map_err(|error| Error::NoJournal { dir: journal.to_owned(), error: error.into() })
     }
 
     /// Returns when the journal may have grown since the last call.

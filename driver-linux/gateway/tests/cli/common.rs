@@ -19,9 +19,7 @@ pub(crate) struct Ran {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self {
-            dir: tempfile::tempdir().expect("a temporary directory"),
-        }
+        Self { dir: tempfile::tempdir().expect("a temporary directory") }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -43,10 +41,7 @@ impl Home {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::cargo_bin("tallylink").expect("the built program");
         command.current_dir(self.dir.path());
-        command
-            .env_clear()
-            .env("TALLYLINK_DATA", self.path("data"))
-            .args(args);
+        command.env_clear().env("TALLYLINK_DATA", self.path("data")).args(args);
         command
     }
 
@@ -64,17 +59,8 @@ impl Home {
     /// Runs and expects one sentence and a code; the sentence comes back.
     pub(crate) fn refused(&self, args: &[&str], code: i32) -> String {
         let ran = self.run(args);
-        assert_eq!(
-            (ran.code, ran.out.as_str()),
-            (code, ""),
-            "{args:?}: {}",
-            ran.err
-        );
-        assert!(
-            ran.err.starts_with("tallylink: ") && ran.err.ends_with('\n'),
-            "{}",
-            ran.err
-        );
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{args:?}: {}", ran.err);
+        assert!(ran.err.starts_with("tallylink: ") && ran.err.ends_with('\n'), "{}", ran.err);
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
         ran.err
     }
@@ -84,21 +70,12 @@ impl Ran {
     pub(crate) fn of(command: &mut Command) -> Self {
         let output = command.output().expect("a run");
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            out: text(output.stdout),
-            err: text(output.stderr),
-        }
+        Self { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
 }
 
 /// Whether only its owner has rights to a file.
 pub(crate) fn is_private(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file)
-        .expect("metadata")
-        .permissions()
-        .mode()
-        & 0o777
-        == 0o600
+    std::fs::metadata(file).expect("metadata").permissions().mode() & 0o777 == 0o600
 }

@@ -17,10 +17,7 @@ fn every_command_has_examples() {
     ] {
         for help in ["-h", "--help"] {
             let text = home.ok(&[args, &[help]].concat());
-            assert!(
-                text.contains("Examples:\n  tallylink "),
-                "{args:?} {help}:\n{text}"
-            );
+            assert!(text.contains("Examples:\n  tallylink "), "{args:?} {help}:\n{text}");
         }
     }
 }
@@ -29,10 +26,7 @@ fn every_command_has_examples() {
 fn the_exit_codes_are_listed_and_differ() {
     let help = Home::new().ok(&["--help"]);
     for (exit, meaning) in Exit::ALL {
-        assert!(
-            help.contains(&format!("{:>3}  {meaning}", *exit as u8)),
-            "{exit:?}"
-        );
+        assert!(help.contains(&format!("{:>3}  {meaning}", *exit as u8)), "{exit:?}");
     }
     let mut codes: Vec<_> = Exit::ALL.iter().map(|(exit, _)| *exit as u8).collect();
     codes.sort_unstable();

@@ -26,15 +26,7 @@ fn a_million_peers_are_added_followed_and_changed_one_by_one() {
         (keys, gone)
     };
     assert_eq!(news(), (0, 0));
-    home.ok(&[
-        "peer",
-        "add",
-        "--from",
-        "list",
-        "--json",
-        "--out",
-        "keys.jsonl",
-    ]);
+    home.ok(&["peer", "add", "--from", "list", "--json", "--out", "keys.jsonl"]);
     assert_eq!(news(), (PEERS, 0));
     home.ok(&["peer", "add", "one-more"]);
     home.ok(&["peer", "remove", "sensor-500000"]);

@@ -28,12 +28,7 @@ pub(crate) struct Loaded {
 
 /// Reads both checkpoints.
 pub(crate) fn load<S: Store>(store: &S) -> io::Result<Loaded> {
-    let mut loaded = Loaded {
-        newest: None,
-        whole: [false; 2],
-        broken: 0,
-        unknown: None,
-    };
+    let mut loaded = Loaded { newest: None, whole: [false; 2], broken: 0, unknown: None };
     let mut found: Vec<(usize, S::File, Head)> = Vec::new();
     for (slot, name) in FILES.into_iter().enumerate() {
         let file = match store.open(name, false) {
@@ -83,47 +78,19 @@ fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Result<Head, u32>> {
     for (number, field) in numbers.iter_mut().zip(body[16..72].as_chunks().0) {
         *number = u64::from_le_bytes(*field);
     }
-    let [
-        journal,
-        sequence,
-        oldest,
-        segment,
-        counted,
-        next_segment,
-        body_len,
-    ] = numbers;
+    let [journal, sequence, oldest, segment, counted, next_segment, body_len] = numbers;
     let covered = Before { segment, counted };
-    let summary = Summary {
-        journal,
-        sequence,
-        oldest,
-        covered,
-        next_segment,
-    };
-    Some(Ok(Head {
-        summary,
-        body_len,
-        body_crc,
-    }))
+    let summary = Summary { journal, sequence, oldest, covered, next_segment };
+    Some(Ok(Head { summary, body_len, body_crc }))
 }
 
 /// The table of streams; `None` if it is not whole.
 fn table<F: StoreFile>(file: &F, head: &Head) -> io::Result<Option<Streams>> {
-    if file
-        .size()?
-        .checked_sub(BODY_AT)
-        .is_none_or(|room| room < head.body_len)
-    {
+    if file.size()?.checked_sub(BODY_AT).is_none_or(|room| room < head.body_len) {
         return Ok(None);
     }
     let mut streams = Streams::default();
-    let mut body = Body {
-        file,
-        at: BODY_AT,
-        end: BODY_AT + head.body_len,
-        piece: Vec::new(),
-        crc: Running::new(),
-    };
+    let mut body = Body { file, at: BODY_AT, end: BODY_AT + head.body_len, piece: Vec::new(), crc: Running::new() };
     let mut used = 0;
     loop {
         if body.piece.len() - used < MAX_ROW {
@@ -184,17 +151,8 @@ fn row(bytes: &[u8], streams: &mut Streams) -> Option<usize> {
     for _ in 0..row.byte()? {
         let epoch = row.array()?;
         let base = row.varint()?;
-        let next = Position {
-            number: row.varint()?,
-            offset: u32::try_from(row.varint()?).ok()?,
-        };
-        slots.push(Slot::restored(
-            epoch,
-            base,
-            next,
-            row.byte()? != 0,
-            row.varint()?,
-        ));
+        let next = Position { number: row.varint()?, offset: u32::try_from(row.varint()?).ok()? };
+        slots.push(Slot::restored(epoch, base, next, row.byte()? != 0, row.varint()?));
     }
     for slot in slots.into_iter().rev() {
         stream.epochs.push_front(slot);

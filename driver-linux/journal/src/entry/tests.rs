@@ -6,77 +6,34 @@ use crate::varint;
 fn every_kind() -> Vec<(Entry, Vec<u8>)> {
     let chunk = ChunkHead {
         stream: 7,
-        from: Position {
-            number: 1000,
-            offset: 0,
-        },
-        to: Position {
-            number: 1003,
-            offset: 0,
-        },
+        from: Position { number: 1000, offset: 0 },
+        to: Position { number: 1003, offset: 0 },
         first_record: 0,
         records: 3,
         arrival_us: 1_700_000_000_000_000,
     };
     let inside = ChunkHead {
-        from: Position {
-            number: 4,
-            offset: 900,
-        },
-        to: Position {
-            number: 5,
-            offset: 3,
-        },
+        from: Position { number: 4, offset: 900 },
+        to: Position { number: 5, offset: 3 },
         first_record: 2,
         records: 1,
         ..chunk
     };
     let middle = ChunkHead {
-        from: Position {
-            number: 4,
-            offset: 900,
-        },
-        to: Position {
-            number: 4,
-            offset: 905,
-        },
+        from: Position { number: 4, offset: 900 },
+        to: Position { number: 4, offset: 905 },
         first_record: 5,
         records: 0,
         ..chunk
     };
     vec![
         (Entry::Group { proven: 4096 }, vec![]),
-        (
-            Entry::Define {
-                stream: 7,
-                base: 12,
-                next: Position {
-                    number: 3,
-                    offset: 1,
-                },
-            },
-            vec![9; 20],
-        ),
+        (Entry::Define { stream: 7, base: 12, next: Position { number: 3, offset: 1 } }, vec![9; 20]),
         (Entry::Chunk(chunk), vec![0, 0, 0]),
         (Entry::Chunk(inside), vec![1, 2, 9, 9, 9]),
         (Entry::Chunk(middle), vec![1, 2, 9, 9, 9]),
-        (
-            Entry::Gap {
-                stream: 7,
-                next: 3,
-                below: varint::MAX,
-                reason: 2,
-                arrival_us: 5,
-            },
-            vec![],
-        ),
-        (
-            Entry::Freed {
-                stream: 7,
-                below: 3,
-            },
-            vec![],
-        ),
+        (Entry::Gap { stream: 7, next: 3, below: varint::MAX, reason: 2, arrival_us: 5 }, vec![]),
+        (Entry::Freed { stream: 7, below: 3 }, vec![]),
     ]
 }
 
@@ -89,10 +46,7 @@ fn every_kind_of_entry_survives_a_round_trip() {
         let bytes = &out[3..];
         let parsed = parse(bytes, mask, 77).expect("its own header");
         assert_eq!(parsed.entry, entry);
-        assert_eq!(
-            (parsed.header_len + parsed.body_len, parsed.body_len),
-            (bytes.len(), body.len())
-        );
+        assert_eq!((parsed.header_len + parsed.body_len, parsed.body_len), (bytes.len(), body.len()));
         assert!(parsed.header_len <= MAX_HEADER);
         assert!(verify(bytes, mask, 77));
     }
@@ -120,8 +74,7 @@ fn no_flipped_bit_and_no_cut_goes_unnoticed() {
         for bit in 0..bytes.len() * 8 {
             let mut bad = bytes.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            let whole =
-                parse(&bad, mask, 77).is_some_and(|p| p.header_len + p.body_len == bad.len());
+            let whole = parse(&bad, mask, 77).is_some_and(|p| p.header_len + p.body_len == bad.len());
             assert!(!(whole && verify(&bad, mask, 77)), "bit {bit} of {entry:?}");
         }
         for len in 0..bytes.len() {

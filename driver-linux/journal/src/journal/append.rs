@@ -32,19 +32,9 @@ impl<S: Store> Journal<S> {
         let head = head_of(&chunk, arrival_us)?;
         let fits = |next| match fit(next, chunk.from) {
             Fit::Continues | Fit::Restarts => Ok(()),
-            Fit::Jumps | Fit::Repeats => Err(Error::OutOfOrder {
-                expected: next,
-                got: chunk.from,
-            }),
+            Fit::Jumps | Fit::Repeats => Err(Error::OutOfOrder { expected: next, got: chunk.from }),
         };
-        self.put(
-            chunk.stream,
-            chunk.epoch,
-            &Entry::Chunk(head),
-            chunk.bytes,
-            Some(chunk.to),
-            fits,
-        )?;
+        self.put(chunk.stream, chunk.epoch, &Entry::Chunk(head), chunk.bytes, Some(chunk.to), fits)?;
         self.stats.appended_bytes += chunk.bytes.len() as u64;
         self.stats.appended_records += u64::from(chunk.records);
         Ok(())
@@ -67,24 +57,12 @@ impl<S: Store> Journal<S> {
             return Err(Error::BadChunk("a number is above 2^62 - 1"));
         }
         let to = Position::start_of(below);
-        let next = self
-            .epoch_state(stream, epoch)
-            .ok_or(Error::UnknownEpoch)?
-            .next;
+        let next = self.epoch_state(stream, epoch).ok_or(Error::UnknownEpoch)?.next;
         let fits = |next: Position| {
             let ahead = below > next.number;
-            ahead.then_some(()).ok_or(Error::OutOfOrder {
-                expected: next,
-                got: to,
-            })
+            ahead.then_some(()).ok_or(Error::OutOfOrder { expected: next, got: to })
         };
-        let entry = Entry::Gap {
-            stream: stream.0,
-            next: next.number,
-            below,
-            reason,
-            arrival_us,
-        };
+        let entry = Entry::Gap { stream: stream.0, next: next.number, below, reason, arrival_us };
         self.put(stream, epoch, &entry, &[], Some(to), fits)
     }
 
@@ -97,20 +75,11 @@ impl<S: Store> Journal<S> {
     pub fn freed(&mut self, stream: StreamId, epoch: [u8; 8], below: u64) -> Result<(), Error> {
         let fits = |next: Position| {
             let there = below <= next.number;
-            there
-                .then_some(())
-                .ok_or(Error::BadChunk("what is freed was never appended"))
+            there.then_some(()).ok_or(Error::BadChunk("what is freed was never appended"))
         };
-        let entry = Entry::Freed {
-            stream: stream.0,
-            below,
-        };
+        let entry = Entry::Freed { stream: stream.0, below };
         self.put(stream, epoch, &entry, &[], None, fits)?;
-        if let Some(slot) = self
-            .streams
-            .get_mut(stream.0)
-            .and_then(|s| s.epochs.find_mut(epoch))
-        {
+        if let Some(slot) = self.streams.get_mut(stream.0).and_then(|s| s.epochs.find_mut(epoch)) {
             slot.freed = slot.freed.max(below);
         }
         Ok(())
@@ -142,42 +111,20 @@ impl<S: Store> Journal<S> {
         };
         let mut write = |entry: &Entry, body: &[&[u8]]| {
             let from = self.buffer.len();
-            entry::write(
-                entry,
-                body,
-                active.mask,
-                active.written + from as u64,
-                &mut self.buffer,
-            );
+            entry::write(entry, body, active.mask, active.written + from as u64, &mut self.buffer);
         };
         if !active.in_group {
-            write(
-                &Entry::Group {
-                    proven: active.proven,
-                },
-                &[],
-            );
+            write(&Entry::Group { proven: active.proven }, &[]);
             active.in_group = true;
         }
         let Some(stream) = self.streams.get(id.0) else {
             return Err(Error::UnknownEpoch);
         };
-        let current = stream
-            .epochs
-            .iter()
-            .find(|slot| slot.current)
-            .map(|slot| (slot.epoch, slot.base));
+        let current = stream.epochs.iter().find(|slot| slot.current).map(|slot| (slot.epoch, slot.base));
         let defines = stream.defined != self.generation || current != Some((epoch, base));
         if defines {
             let identity: [&[u8]; 3] = [&stream.peer, &epoch, self.streams.name(stream)];
-            write(
-                &Entry::Define {
-                    stream: id.0,
-                    base,
-                    next,
-                },
-                &identity,
-            );
+            write(&Entry::Define { stream: id.0, base, next }, &identity);
         }
         write(entry, &[body]);
         let Some(stream) = self.streams.get_mut(id.0) else {
@@ -191,11 +138,7 @@ impl<S: Store> Journal<S> {
             slot.advance(to.unwrap_or(next));
             if !slot.dirty {
                 slot.dirty = true;
-                self.dirty.push(Touched {
-                    stream: id.0,
-                    epoch,
-                    current,
-                });
+                self.dirty.push(Touched { stream: id.0, epoch, current });
             }
         }
         stream.note_index();
@@ -208,14 +151,7 @@ impl<S: Store> Journal<S> {
         let stream = self.streams.get(id.0).ok_or(Error::UnknownEpoch)?;
         let slot = stream.epochs.find(epoch).ok_or(Error::UnknownEpoch)?;
         // Another epoch was appended to in between: what follows counts from behind all of it.
-        Ok((
-            slot,
-            if slot.current {
-                slot.base
-            } else {
-                stream.index_end
-            },
-        ))
+        Ok((slot, if slot.current { slot.base } else { stream.index_end }))
     }
 
     /// Makes sure that `bytes` fit into the segment and the buffer.
@@ -249,12 +185,7 @@ impl<S: Store> Journal<S> {
         self.next_segment += 1;
         let name = segment::name(segment);
         let before = self.durable_end();
-        let header = Header {
-            journal: self.id,
-            segment,
-            before,
-            created_us,
-        };
+        let header = Header { journal: self.id, segment, before, created_us };
         let store = &self.store;
         let made = (|| {
             let mut file = store.create(&name)?;
@@ -294,10 +225,7 @@ fn preallocate<F: StoreFile>(file: &mut F, wanted: u64, least: u64) -> io::Resul
     let mut size = wanted.max(least);
     loop {
         match file.allocate(size) {
-            Err(e)
-                if e.kind() == io::ErrorKind::StorageFull
-                    && size / 4 >= least.max(LEAST_PREALLOCATED) =>
-            {
+            Err(e) if e.kind() == io::ErrorKind::StorageFull && size / 4 >= least.max(LEAST_PREALLOCATED) => {
                 size /= 4;
             }
             made => return made.map(|()| size),
@@ -316,14 +244,7 @@ fn arrival_of(entry: &Entry) -> u64 {
 /// The header of a chunk that does not contradict itself.
 #[inline]
 fn head_of(chunk: &Chunk<'_>, arrival_us: u64) -> Result<ChunkHead, Error> {
-    let Chunk {
-        from,
-        to,
-        first_record,
-        records,
-        bytes,
-        ..
-    } = *chunk;
+    let Chunk { from, to, first_record, records, bytes, .. } = *chunk;
     let (begins, ends) = (from.offset > 0, to.offset > 0);
     if bytes.is_empty() || bytes.len() > MAX_BODY {
         return Err(Error::BadChunk("it is empty or longer than 1 MiB"));
@@ -332,24 +253,13 @@ fn head_of(chunk: &Chunk<'_>, arrival_us: u64) -> Result<ChunkHead, Error> {
         return Err(Error::BadChunk("a number is above 2^62 - 1"));
     }
     if ChunkHead::end_number(from.number, records, begins, ends) != Some(to.number) {
-        return Err(Error::BadChunk(
-            "its positions and its count of records differ",
-        ));
+        return Err(Error::BadChunk("its positions and its count of records differ"));
     }
     if begins != (first_record > 0) || first_record as usize > bytes.len() {
-        return Err(Error::BadChunk(
-            "the first record does not start where it can",
-        ));
+        return Err(Error::BadChunk("the first record does not start where it can"));
     }
     if (records == 0) != (first_record as usize == bytes.len()) {
         return Err(Error::BadChunk("records start and do not"));
     }
-    Ok(ChunkHead {
-        stream: chunk.stream.0,
-        from,
-        to,
-        first_record,
-        records,
-        arrival_us,
-    })
+    Ok(ChunkHead { stream: chunk.stream.0, from, to, first_record, records, arrival_us })
 }

@@ -33,11 +33,7 @@ impl<S: Store> Journal<S> {
             if let Some(slot) = stream.epochs.find_mut(touched.epoch) {
                 slot.dirty = false;
                 let (stream, below) = (StreamId(touched.stream), slot.stored);
-                self.stored.push(Stored {
-                    stream,
-                    epoch: touched.epoch,
-                    below,
-                });
+                self.stored.push(Stored { stream, epoch: touched.epoch, below });
             }
             stream.epochs.forget_old();
         }
@@ -73,9 +69,7 @@ impl<S: Store> Journal<S> {
     /// The bytes appended since the last commit, headers included.
     #[must_use]
     pub fn pending_bytes(&self) -> u64 {
-        let end = |a: &super::Active<S::File>| {
-            a.written + self.buffer.len() as u64 - a.proven.max(segment::ENTRIES_AT)
-        };
+        let end = |a: &super::Active<S::File>| a.written + self.buffer.len() as u64 - a.proven.max(segment::ENTRIES_AT);
         self.active.as_ref().map_or(0, end)
     }
 
@@ -86,10 +80,7 @@ impl<S: Store> Journal<S> {
         };
         let wrote = active.file.write_at(&self.buffer, active.written);
         self.failed = wrote.is_err();
-        wrote.at(
-            || self.store.describe(&segment::name(active.segment)),
-            "write",
-        )?;
+        wrote.at(|| self.store.describe(&segment::name(active.segment)), "write")?;
         active.written += self.buffer.len() as u64;
         self.stats.writes += 1;
         self.stats.written_bytes += self.buffer.len() as u64;
@@ -111,10 +102,7 @@ impl<S: Store> Journal<S> {
         };
         let synced = active.file.sync(SyncSite::Group);
         self.failed = synced.is_err();
-        synced.at(
-            || self.store.describe(&segment::name(active.segment)),
-            "sync",
-        )?;
+        synced.at(|| self.store.describe(&segment::name(active.segment)), "sync")?;
         self.checkpoints.uncovered += active.written - active.proven;
         active.proven = active.written;
         active.in_group = false;
@@ -152,15 +140,8 @@ impl<S: Store> Journal<S> {
         if proven == 0 {
             let _ = self.store.remove(&name);
         } else {
-            let _ = self
-                .store
-                .open(&name, true)
-                .and_then(|mut file| file.truncate(proven));
-            self.sealed.push_back(Sealed {
-                segment,
-                counted: proven,
-                created_us,
-            });
+            let _ = self.store.open(&name, true).and_then(|mut file| file.truncate(proven));
+            self.sealed.push_back(Sealed { segment, counted: proven, created_us });
         }
     }
 
@@ -170,9 +151,7 @@ impl<S: Store> Journal<S> {
         let mut file = match self.position.take() {
             Some(file) => Ok(file),
             None => match self.store.open(POSITION_FILE, true) {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                    self.store.create(POSITION_FILE)
-                }
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => self.store.create(POSITION_FILE),
                 opened => opened,
             },
         };

@@ -63,31 +63,18 @@ impl<S: Store> Journal<S> {
             return Ok(done);
         }
         self.give_up(now_us);
-        let due = self
-            .options
-            .segment_bytes
-            .max(UNCOVERED_PER_BYTE * self.checkpoints.len);
+        let due = self.options.segment_bytes.max(UNCOVERED_PER_BYTE * self.checkpoints.len);
         let mut wanted = u32::from(self.checkpoints.uncovered >= due);
         if !self.checkpoints.leaving.is_empty() {
             // A segment goes only when both files do without it.
-            wanted = self
-                .checkpoints
-                .file_oldest
-                .iter()
-                .filter(|&&o| o < self.checkpoints.oldest)
-                .count() as u32;
+            wanted = self.checkpoints.file_oldest.iter().filter(|&&o| o < self.checkpoints.oldest).count() as u32;
         }
         for _ in 0..wanted {
             self.checkpoint()?;
             done.checkpoint = true;
         }
         let [a, b] = self.checkpoints.file_oldest;
-        while let Some(&segment) = self
-            .checkpoints
-            .leaving
-            .last()
-            .filter(|&&segment| segment < a.min(b))
-        {
+        while let Some(&segment) = self.checkpoints.leaving.last().filter(|&&segment| segment < a.min(b)) {
             let name = segment::name(segment);
             match self.store.remove(&name) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -106,18 +93,9 @@ impl<S: Store> Journal<S> {
         let retention = self.options.retention;
         while let Some(first) = self.sealed.front() {
             // Everything in a segment is older than the first entry of the next.
-            let next_us = self
-                .sealed
-                .get(1)
-                .map(|s| s.created_us)
-                .or(self.active.as_ref().map(|a| a.created_us));
-            let too_old = retention
-                .max_age_us
-                .zip(next_us)
-                .is_some_and(|(age, at)| at.saturating_add(age) < now_us);
-            let too_much = retention
-                .max_bytes
-                .is_some_and(|most| self.segment_bytes() > most);
+            let next_us = self.sealed.get(1).map(|s| s.created_us).or(self.active.as_ref().map(|a| a.created_us));
+            let too_old = retention.max_age_us.zip(next_us).is_some_and(|(age, at)| at.saturating_add(age) < now_us);
+            let too_much = retention.max_bytes.is_some_and(|most| self.segment_bytes() > most);
             if !too_old && !too_much {
                 break;
             }

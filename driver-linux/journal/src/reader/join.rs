@@ -42,13 +42,7 @@ impl Walk {
     /// `None` if the chunk's stream is not defined.
     pub(super) fn new(tracks: &Tracks, chunk: ChunkHead, place: Damage) -> Option<Self> {
         tracks.get(chunk.stream)?;
-        Some(Self {
-            chunk,
-            at: 0,
-            number: chunk.from.number,
-            stage: Stage::Begin,
-            place,
-        })
+        Some(Self { chunk, at: 0, number: chunk.from.number, stage: Stage::Begin, place })
     }
 
     /// The next thing to tell; `None` when the chunk is used up.
@@ -118,14 +112,12 @@ impl Walk {
             return self.lost(number, self.number);
         }
         match varint::read(&track.partial) {
-            Some((size, from)) if size == (track.partial.len() - from) as u64 => {
-                Some(Stop::Record {
-                    stream: self.chunk.stream,
-                    number,
-                    arrival_us: self.chunk.arrival_us,
-                    part: Part::Joined { from },
-                })
-            }
+            Some((size, from)) if size == (track.partial.len() - from) as u64 => Some(Stop::Record {
+                stream: self.chunk.stream,
+                number,
+                arrival_us: self.chunk.arrival_us,
+                part: Part::Joined { from },
+            }),
             _ => self.malformed(),
         }
     }
@@ -170,13 +162,7 @@ impl Walk {
 
     fn lost(&self, next: u64, below: u64) -> Option<Stop> {
         let stream = self.chunk.stream;
-        (below > next).then_some(Stop::Gap {
-            stream,
-            next,
-            below,
-            reason: None,
-            arrival_us: 0,
-        })
+        (below > next).then_some(Stop::Gap { stream, next, below, reason: None, arrival_us: 0 })
     }
 
     /// The checksum is right and the contents are not: the writer was given what was no chunk.
@@ -213,18 +199,13 @@ pub(super) fn synced_segments<S: Store>(
             let file = || store.describe(&segment::name(link.segment));
             match link.found {
                 Found::Version(version) => {
-                    return Err(Error::Version {
-                        file: file(),
-                        version,
-                    });
+                    return Err(Error::Version { file: file(), version });
                 }
                 Found::Header(header) if header.journal != journal => {
                     return Err(Error::Foreign { file: file() });
                 }
                 // Everything in the segments before is older than this one's first entry.
-                Found::Header(header) if header.created_us <= since_us && from == 0 => {
-                    found.clear()
-                }
+                Found::Header(header) if header.created_us <= since_us && from == 0 => found.clear(),
                 Found::Header(_) | Found::Damaged => {}
             }
             found.push((link.segment, link.counted.unwrap_or(synced.counted)));

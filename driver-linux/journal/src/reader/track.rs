@@ -59,13 +59,7 @@ impl Tracks {
     }
 
     /// Takes a definition. Back come the numbers of the same epoch that were stored and not met.
-    pub(super) fn define(
-        &mut self,
-        id: u32,
-        who: Identity<'_>,
-        base: u64,
-        next: Position,
-    ) -> Option<Range<u64>> {
+    pub(super) fn define(&mut self, id: u32, who: Identity<'_>, base: u64, next: Position) -> Option<Range<u64>> {
         if id >= ID_LIMIT {
             return None;
         }
@@ -74,22 +68,11 @@ impl Tracks {
         }
         let Identity { peer, epoch, name } = who;
         let place = &mut self.list[id as usize];
-        let Some(track) = place
-            .as_mut()
-            .filter(|t| t.peer == peer && &*t.name == name)
-        else {
-            *place = Some(Track {
-                peer,
-                name: name.into(),
-                epoch,
-                base,
-                next,
-                partial: Vec::new(),
-            });
+        let Some(track) = place.as_mut().filter(|t| t.peer == peer && &*t.name == name) else {
+            *place = Some(Track { peer, name: name.into(), epoch, base, next, partial: Vec::new() });
             return None;
         };
-        let lost = (track.epoch == epoch && next.number > track.next.number)
-            .then_some(track.next.number..next.number);
+        let lost = (track.epoch == epoch && next.number > track.next.number).then_some(track.next.number..next.number);
         track.base = base;
         if track.epoch != epoch || next > track.next {
             track.epoch = epoch;

@@ -27,15 +27,9 @@ pub(super) fn survey<S: Store>(store: &S, summary: &Summary, segment: u64) -> io
     let file = store.open(&segment::name(segment), false)?;
     let size = file.size()?;
     let covered = summary.covered;
-    let start = if segment == covered.segment {
-        covered.counted.max(ENTRIES_AT)
-    } else {
-        ENTRIES_AT
-    };
+    let start = if segment == covered.segment { covered.counted.max(ENTRIES_AT) } else { ENTRIES_AT };
     let published = match position::read(store)? {
-        Some((journal, synced)) if journal == summary.journal && synced.segment == segment => {
-            synced.counted
-        }
+        Some((journal, synced)) if journal == summary.journal && synced.segment == segment => synced.counted,
         _ => 0,
     };
     let mut proven = start.max(published);
@@ -44,10 +38,7 @@ pub(super) fn survey<S: Store>(store: &S, summary: &Summary, segment: u64) -> io
     loop {
         match scanner.next()? {
             // A group is written only after the sync that proves what it states: true wherever it is found.
-            Step::Entry {
-                at,
-                entry: Entry::Group { proven: stated },
-            } => proven = proven.max(stated.min(at)),
+            Step::Entry { at, entry: Entry::Group { proven: stated } } => proven = proven.max(stated.min(at)),
             Step::Entry { .. } => {}
             Step::Bad { .. } => {
                 scanner.resync()?;
@@ -58,10 +49,7 @@ pub(super) fn survey<S: Store>(store: &S, summary: &Summary, segment: u64) -> io
     let file = store.open(&segment::name(segment), false)?;
     let mut prefix = Scanner::new(file, mask, proven, size);
     while let Step::Entry { .. } = prefix.next()? {}
-    Ok(Survey {
-        proven,
-        end: prefix.at(),
-    })
+    Ok(Survey { proven, end: prefix.at() })
 }
 
 /// Writes the tail again and syncs it, and cuts off what lies behind. Returns how much of that had been written.

@@ -10,17 +10,8 @@ fn file(lens: &[usize], mask: Mask) -> (MemFile, Vec<u64>, u64) {
     let mut starts = Vec::new();
     for (n, &len) in lens.iter().enumerate() {
         starts.push(bytes.len() as u64);
-        let entry = Entry::Freed {
-            stream: 0,
-            below: n as u64,
-        };
-        entry::write(
-            &entry,
-            &[&vec![n as u8; len]],
-            mask,
-            bytes.len() as u64,
-            &mut bytes,
-        );
+        let entry = Entry::Freed { stream: 0, below: n as u64 };
+        entry::write(&entry, &[&vec![n as u8; len]], mask, bytes.len() as u64, &mut bytes);
     }
     let mut file = MemStore::new(0).create("x").unwrap();
     file.write_at(&bytes, 0).unwrap();
@@ -34,10 +25,7 @@ fn entries_larger_than_what_is_read_at_once_are_found_whole() {
     let (file, starts, end) = file(&lens, mask);
     let mut scanner = Scanner::new(file, mask, 0, end);
     for (n, (&at, &len)) in starts.iter().zip(&lens).enumerate() {
-        let entry = Entry::Freed {
-            stream: 0,
-            below: n as u64,
-        };
+        let entry = Entry::Freed { stream: 0, below: n as u64 };
         assert_eq!(scanner.next().unwrap(), Step::Entry { at, entry });
         assert_eq!(scanner.body().len(), len);
         assert!(scanner.body().iter().all(|&byte| byte == n as u8));

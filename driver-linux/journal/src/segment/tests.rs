@@ -3,15 +3,7 @@ use crate::seal::crc32c;
 use crate::store::{Store, StoreFile};
 use crate::testing::MemStore;
 
-const HEADER: Header = Header {
-    journal: 1,
-    segment: 2,
-    before: Before {
-        segment: 1,
-        counted: 5000,
-    },
-    created_us: 9,
-};
+const HEADER: Header = Header { journal: 1, segment: 2, before: Before { segment: 1, counted: 5000 }, created_us: 9 };
 
 fn read(block: &[u8], segment: u64) -> Found {
     let store = MemStore::new(0);
@@ -50,12 +42,7 @@ fn a_later_version_is_told_apart_from_damage() {
 fn only_our_own_file_names_are_segments() {
     assert_eq!(id_of(&name(0x1f)), Some(0x1f));
     assert_eq!(name(0x1f), "000000000000001f.segment");
-    for other in [
-        "1f.segment",
-        "000000000000001F.segment",
-        "+00000000000001f.segment",
-        "lock",
-    ] {
+    for other in ["1f.segment", "000000000000001F.segment", "+00000000000001f.segment", "lock"] {
         assert_eq!(id_of(other), None);
     }
 }

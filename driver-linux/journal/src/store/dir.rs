@@ -42,11 +42,7 @@ impl Dir {
     /// `NotFound` or `NotADirectory`.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
-        if fs::metadata(&path)?.is_dir() {
-            Ok(Self { path })
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
-        }
+        if fs::metadata(&path)?.is_dir() { Ok(Self { path }) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
     /// Where it is.
@@ -61,12 +57,8 @@ impl Store for Dir {
     type Lock = File;
 
     fn lock(&self) -> io::Result<Option<File>> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(FILE_MODE)
-            .open(self.path.join(LOCK))?;
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).mode(FILE_MODE).open(self.path.join(LOCK))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(file)),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
@@ -83,20 +75,11 @@ impl Store for Dir {
     }
 
     fn create(&self, name: &str) -> io::Result<File> {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(FILE_MODE)
-            .open(self.path.join(name))
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(FILE_MODE).open(self.path.join(name))
     }
 
     fn open(&self, name: &str, writable: bool) -> io::Result<File> {
-        OpenOptions::new()
-            .read(true)
-            .write(writable)
-            .open(self.path.join(name))
+        OpenOptions::new().read(true).write(writable).open(self.path.join(name))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

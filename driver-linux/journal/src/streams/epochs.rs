@@ -28,34 +28,15 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// A slot as a checkpoint keeps it: all of it stored.
-    pub(crate) fn restored(
-        epoch: [u8; 8],
-        base: u64,
-        next: Position,
-        current: bool,
-        freed: u64,
-    ) -> Self {
+    pub(crate) fn restored(epoch: [u8; 8], base: u64, next: Position, current: bool, freed: u64) -> Self {
         let Position { number, offset } = next;
-        Self {
-            epoch,
-            base,
-            stored: number,
-            freed,
-            number,
-            offset,
-            remembered: true,
-            dirty: false,
-            current,
-        }
+        Self { epoch, base, stored: number, freed, number, offset, remembered: true, dirty: false, current }
     }
 
     /// Where the next chunk begins.
     #[inline]
     pub(crate) fn next(&self) -> Position {
-        Position {
-            number: self.number,
-            offset: self.offset,
-        }
+        Position { number: self.number, offset: self.offset }
     }
 
     #[inline]
@@ -71,12 +52,7 @@ impl Slot {
     }
 
     pub(crate) fn state(&self) -> EpochState {
-        EpochState {
-            stored_below: self.stored,
-            next: self.next(),
-            base: self.base,
-            freed_below: self.freed,
-        }
+        EpochState { stored_below: self.stored, next: self.next(), base: self.base, freed_below: self.freed }
     }
 }
 
@@ -135,10 +111,7 @@ impl Epochs {
         self.retain(|slot| slot.remembered || slot.dirty);
         let fits = self.iter().count() < REMEMBERED + BEGUN;
         if fits {
-            self.push_front(Slot {
-                remembered: false,
-                ..Slot::restored(epoch, 0, first, false, 0)
-            });
+            self.push_front(Slot { remembered: false, ..Slot::restored(epoch, 0, first, false, 0) });
         }
         fits
     }
@@ -146,9 +119,7 @@ impl Epochs {
     /// Puts `slot` before all others.
     pub(crate) fn push_front(&mut self, slot: Slot) {
         if let Some(newest) = self.newest.replace(slot) {
-            self.older = std::iter::once(newest)
-                .chain(self.older.iter().cloned())
-                .collect();
+            self.older = std::iter::once(newest).chain(self.older.iter().cloned()).collect();
         }
     }
 

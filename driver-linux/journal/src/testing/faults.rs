@@ -42,10 +42,7 @@ pub struct Fault {
 
 /// Whether `operation` fails now.
 pub(super) fn strike(faults: &mut [Fault], operation: Operation) -> io::Result<()> {
-    for fault in faults
-        .iter_mut()
-        .filter(|fault| fault.operation == operation)
-    {
+    for fault in faults.iter_mut().filter(|fault| fault.operation == operation) {
         if fault.after > 0 {
             fault.after -= 1;
         } else if fault.times > 0 {

@@ -21,11 +21,7 @@ pub(super) struct Inode {
 impl Inode {
     /// A file of which everything is durable.
     pub(super) fn durable(bytes: &[u8]) -> Self {
-        Self {
-            visible: bytes.to_vec(),
-            durable: bytes.to_vec(),
-            ..Self::default()
-        }
+        Self { visible: bytes.to_vec(), durable: bytes.to_vec(), ..Self::default() }
     }
 
     pub(super) fn visible(&self) -> &[u8] {
@@ -87,14 +83,7 @@ impl Inode {
         for sector in std::mem::take(&mut self.dirty) {
             if chance.percent(percent) {
                 let torn = chance.percent(5);
-                self.keep(
-                    sector,
-                    if torn {
-                        chance.below(SECTOR as u64) as usize
-                    } else {
-                        SECTOR
-                    },
-                );
+                self.keep(sector, if torn { chance.below(SECTOR as u64) as usize } else { SECTOR });
             }
         }
         self.visible = self.durable.clone();

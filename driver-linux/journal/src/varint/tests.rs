@@ -4,10 +4,7 @@ use super::{MAX, read, size, write};
 fn the_examples_of_rfc_9000_appendix_a_1_read_and_write_alike() {
     // RFC 9000, appendix A.1 (IETF Trust, Simplified BSD licence for code components).
     let examples: [(&[u8], u64); 4] = [
-        (
-            &[0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c],
-            151_288_809_941_952_652,
-        ),
+        (&[0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c], 151_288_809_941_952_652),
         (&[0x9d, 0x7f, 0x3e, 0x7d], 494_878_333),
         (&[0x7b, 0xbd], 15_293),
         (&[0x25], 37),

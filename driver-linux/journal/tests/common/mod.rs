@@ -8,12 +8,7 @@ pub(crate) const SALT: u64 = 0x0123_4567_89ab_cdef;
 
 /// Small segments, so that tests meet their ends.
 pub(crate) fn options() -> Options {
-    Options {
-        salt: SALT,
-        segment_bytes: Options::MIN_SEGMENT,
-        buffer_bytes: 4096,
-        ..Options::default()
-    }
+    Options { salt: SALT, segment_bytes: Options::MIN_SEGMENT, buffer_bytes: 4096, ..Options::default() }
 }
 
 /// The stored bytes of records, back to back.
@@ -61,27 +56,13 @@ pub(crate) fn append_part<S: Store>(
     range: std::ops::Range<usize>,
 ) -> Result<(), Error> {
     let ends = range.end == bytes.len();
-    let to = if ends {
-        Position::start_of(number + 1)
-    } else {
-        Position {
-            number,
-            offset: range.end as u32,
-        }
-    };
+    let to = if ends { Position::start_of(number + 1) } else { Position { number, offset: range.end as u32 } };
     let chunk = Chunk {
         stream,
         epoch: EPOCH,
-        from: Position {
-            number,
-            offset: range.start as u32,
-        },
+        from: Position { number, offset: range.start as u32 },
         to,
-        first_record: if range.start > 0 {
-            range.len() as u32
-        } else {
-            0
-        },
+        first_record: if range.start > 0 { range.len() as u32 } else { 0 },
         records: u32::from(range.start == 0),
         bytes: &bytes[range],
     };

@@ -16,10 +16,7 @@ fn a_damaged_line_is_named_and_the_others_work() {
         // A fault that makes a line end or a comment of a byte is seen too, as a line too many or a peer too few.
         assert!(!found("b"), "bit {bit}");
         let named = contents.damaged.first().map(|bad| bad.line);
-        assert!(
-            named == Some(2) || (bit < 8 && named.is_none()),
-            "bit {bit}: {named:?}"
-        );
+        assert!(named == Some(2) || (bit < 8 && named.is_none()), "bit {bit}: {named:?}");
         fixture.tamper(|bytes| bytes[begin + bit / 8] ^= 1 << (bit % 8));
     }
     assert_eq!(fixture.names(), ["a", "b", "c"]);
@@ -35,10 +32,7 @@ fn the_next_change_sets_damaged_lines_aside_and_keeps_them() {
     let editor = fixture.store.edit().unwrap();
     assert_eq!(editor.damaged().len(), 1);
     editor.add(&[new_peer("d")], 0).unwrap();
-    assert_eq!(
-        fs::read_to_string(fixture.damage_file()).unwrap(),
-        format!("{second}\n")
-    );
+    assert_eq!(fs::read_to_string(fixture.damage_file()).unwrap(), format!("{second}\n"));
     let contents = fixture.store.read().unwrap();
     assert_eq!((contents.peers.len(), contents.damaged.len()), (3, 0));
 }
@@ -52,11 +46,7 @@ fn an_unfinished_last_line_is_not_read_and_the_next_change_cuts_it_off() {
         let begin = whole[..whole.len() - 1].rfind('\n').unwrap() + 1;
         fixture.tamper(|bytes| bytes.truncate(begin + kept));
         let contents = fixture.store.read().unwrap();
-        assert_eq!(
-            (contents.peers.len(), contents.damaged.len()),
-            (2, 0),
-            "{kept}"
-        );
+        assert_eq!((contents.peers.len(), contents.damaged.len()), (2, 0), "{kept}");
     }
     fixture.add(&["after"]);
     assert_eq!(fixture.names(), ["a", "after", "b"]);
@@ -83,26 +73,11 @@ fn rubbish_without_line_ends_is_read_in_bounded_memory_and_kept_aside_whole() {
         bytes.splice(0..0, rubbish.iter().copied().chain([b'\n']));
     });
     let contents = fixture.store.read().unwrap();
-    assert_eq!(
-        contents
-            .damaged
-            .iter()
-            .map(|bad| bad.line)
-            .collect::<Vec<_>>(),
-        [1]
-    );
+    assert_eq!(contents.damaged.iter().map(|bad| bad.line).collect::<Vec<_>>(), [1]);
     assert_eq!(fixture.names(), ["a"]);
 
-    fixture
-        .store
-        .edit()
-        .unwrap()
-        .add(&[new_peer("b")], 0)
-        .unwrap();
-    assert_eq!(
-        fs::read(fixture.damage_file()).unwrap(),
-        [&rubbish[..], b"\n"].concat()
-    );
+    fixture.store.edit().unwrap().add(&[new_peer("b")], 0).unwrap();
+    assert_eq!(fs::read(fixture.damage_file()).unwrap(), [&rubbish[..], b"\n"].concat());
     assert!(fixture.text().contains(&good));
     assert_eq!(fixture.names(), ["a", "b"]);
 }
@@ -115,8 +90,5 @@ fn a_line_of_another_version_is_told_from_damage() {
         bytes.extend_from_slice(body);
         bytes.extend_from_slice(format!(" {:08x}\n", crc_fast::crc32_iscsi(body)).as_bytes());
     });
-    assert_eq!(
-        fixture.store.read().unwrap().damaged[0].reason,
-        BadLine::Foreign
-    );
+    assert_eq!(fixture.store.read().unwrap().damaged[0].reason, BadLine::Foreign);
 }

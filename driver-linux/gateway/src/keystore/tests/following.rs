@@ -26,13 +26,10 @@ impl Learnt {
         match change {
             Change::Key(entry) => {
                 let digits = digits(&entry);
-                self.keys
-                    .insert((entry.peer.to_string(), entry.key_id, digits));
+                self.keys.insert((entry.peer.to_string(), entry.key_id, digits));
             }
             Change::Gone { peer, key_id } => {
-                self.keys.retain(|(id, key, _)| {
-                    (id.as_str(), *key) != (peer.to_string().as_str(), key_id)
-                });
+                self.keys.retain(|(id, key, _)| (id.as_str(), *key) != (peer.to_string().as_str(), key_id));
             }
             Change::Damaged(_) => self.damaged += 1,
             Change::Forgotten => {
@@ -46,23 +43,13 @@ impl Learnt {
 fn present(store: &KeyStore) -> BTreeSet<(String, KeyId, String)> {
     let peers = store.read().unwrap().peers;
     let entries = peers.iter().flat_map(Peer::entries);
-    entries
-        .map(|entry| (entry.peer.to_string(), entry.key_id, digits(&entry)))
-        .collect()
+    entries.map(|entry| (entry.peer.to_string(), entry.key_id, digits(&entry))).collect()
 }
 
 /// Whether the follower asks to be called.
 fn awake(follower: &Follower) -> bool {
     let mut fds = [PollFd::new(follower, PollFlags::IN)];
-    poll(
-        &mut fds,
-        Some(&Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        }),
-    )
-    .unwrap()
-        == 1
+    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() == 1
 }
 
 #[test]
@@ -173,13 +160,9 @@ fn a_store_opened_to_others_is_refused_until_its_rights_are_mended() {
     let mut learnt = Learnt::default();
     learnt.catch_up(&mut follower);
     fixture.add(&["b"]);
-    let chmod =
-        |mode| fs::set_permissions(fixture.store.file(), fs::Permissions::from_mode(mode)).unwrap();
+    let chmod = |mode| fs::set_permissions(fixture.store.file(), fs::Permissions::from_mode(mode)).unwrap();
     chmod(0o644);
-    assert!(matches!(
-        follower.catch_up(&mut |_| panic!("told")),
-        Err(StoreError::File(_))
-    ));
+    assert!(matches!(follower.catch_up(&mut |_| panic!("told")), Err(StoreError::File(_))));
     chmod(0o600);
     assert!(awake(&follower));
     learnt.catch_up(&mut follower);

@@ -37,21 +37,13 @@ fn a_word_has_no_blanks() {
 #[test]
 fn json_strings_are_read_back_by_a_json_parser() {
     let all: String = ('\0'..='\u{ff}').chain(['𝄞', '\u{2028}']).collect();
-    let made = made(
-        |out, bytes| super::json(out, std::str::from_utf8(bytes).expect("UTF-8")),
-        all.as_bytes(),
-    );
+    let made = made(|out, bytes| super::json(out, std::str::from_utf8(bytes).expect("UTF-8")), all.as_bytes());
     assert_eq!(serde_json::from_str::<String>(&made).expect("JSON"), all);
 }
 
 #[test]
 fn csv_fields_are_quoted_where_they_must_be() {
-    for (field, shown) in [
-        ("a", "a"),
-        ("", ""),
-        ("a,b", "\"a,b\""),
-        ("say \"x\"\n", "\"say \"\"x\"\"\n\""),
-    ] {
+    for (field, shown) in [("a", "a"), ("", ""), ("a,b", "\"a,b\""), ("say \"x\"\n", "\"say \"\"x\"\"\n\"")] {
         assert_eq!(made(super::csv, field.as_bytes()), shown);
     }
 }

@@ -1,0 +1,226 @@
+//! Which bytes of which stream go into the planned packet: the oldest lost chunk, or new data of the next stream in turn
+//! (wire-format §8.5).
+
+use super::Cx;
+use super::control::{CONTROL_MAX, Control, Look};
+use crate::crypto::Crypto;
+use crate::ids::{LinkIx, OutIx, Position};
+use crate::peer::Peer;
+use crate::recovery::sent::{Sent, Slot};
+use crate::ring::{self, Bounds, Cut, Stop};
+use crate::stream::Opening;
+use crate::wire::{Chunk, varint};
+
+/// A chunk to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlannedChunk {
+    pub(super) stream: OutIx,
+    /// The lost packet that it repeats; nothing for new data.
+    pub(super) repeats: Option<Slot>,
+    pub(super) start: Position,
+    /// What is left of the record that it starts in; 0 at its start.
+    pub(super) rest: u32,
+    pub(super) ring_at: u32,
+    pub(super) cut: Cut,
+    pub(super) open: bool,
+    pub(super) skip: bool,
+}
+
+impl PlannedChunk {
+    /// The head of its frame.
+    pub(super) fn frame(&self, wire: u32) -> Chunk<'static> {
+        Chunk { stream: wire, number: self.start.number, offset: self.start.offset, rest: self.rest, bytes: &[] }
+    }
+}
+
+impl<K> Look<'_, '_, K> {
+    /// The oldest lost chunk, cut to the room.
+    pub(super) fn plan_repeat(&self, ix: LinkIx, room: usize, control: &mut Control) -> Option<PlannedChunk> {
+        let link = self.p.links.get(ix.at())?;
+        let slot = link.flight.lost.front.some()?;
+        let each = self.st.config.in_flight as usize;
+        let sent = self.p.sent.get(ix.at().saturating_mul(each).saturating_add(slot.0 as usize))?;
+        let s = self.p.outbound.get(sent.stream.at())?;
+        let ring_start = s.ring_start as usize;
+        let ring = self.p.ring.get(ring_start..ring_start.saturating_add(s.ring_len as usize))?;
+        let (mut start, mut ring_at, mut len, mut records) =
+            (sent.start, sent.ring_at, u32::from(sent.len), sent.records);
+        if start < Position::start_of(s.head) {
+            // What lies below the head is stored or given up.
+            let gone = if s.head_at >= ring_at {
+                s.head_at.saturating_sub(ring_at)
+            } else {
+                s.head_at.saturating_add(s.ring_len).saturating_sub(ring_at)
+            };
+            len = len.saturating_sub(gone);
+            records = records.saturating_sub(s.head.saturating_sub(start.number) as u16);
+            (start, ring_at) = (Position::start_of(s.head), s.head_at);
+        }
+        let rest = match start.offset {
+            0 => 0,
+            offset => {
+                let record_at = if ring_at >= offset {
+                    ring_at.saturating_sub(offset)
+                } else {
+                    ring_at.saturating_add(s.ring_len).saturating_sub(offset)
+                };
+                ring::stored_size(ring, record_at).saturating_sub(offset)
+            }
+        };
+        let open = s.opening != Opening::Open;
+        let skip = s.skip.is_some() && !s.skip_out;
+        if (open || skip) && !self.compose_stream_head(sent.stream, open, skip, room, control) {
+            return None;
+        }
+        let mut planned = PlannedChunk {
+            stream: sent.stream,
+            repeats: Some(slot),
+            start,
+            rest,
+            ring_at,
+            cut: Cut { len, ended: records, offset: sent.end_offset, rest: 0, stop: Stop::Empty },
+            open,
+            skip,
+        };
+        let room = chunk_room(&planned, s.wire, room, control)?;
+        if len > room {
+            let bounds = Bounds { available: len, room, credit: u64::MAX, max_stored: u64::MAX };
+            planned.cut = ring::cut(ring, ring_at, start.offset, rest, bounds);
+            planned.cut.rest = 0;
+        }
+        (planned.cut.len > 0).then_some(planned)
+    }
+}
+
+/// Bytes of the ring that fit behind the composed frames and the chunk's own head.
+fn chunk_room(planned: &PlannedChunk, wire: u32, room: usize, control: &Control) -> Option<u32> {
+    let left = room.checked_sub(control.len())?;
+    let left = left.checked_sub(planned.frame(wire).head_len(left))?;
+    u32::try_from(left.min(usize::from(u16::MAX))).ok().filter(|l| *l > 0)
+}
+
+impl<C: Crypto> Cx<'_, C> {
+    /// New data of the next stream that has some and may send it.
+    pub(super) fn plan_new(&mut self, ix: LinkIx, room: usize) -> Option<PlannedChunk> {
+        let mut stream = self.p.links.get(ix.at())?.outbound.front;
+        let (mut wanted, mut found) = (None, None);
+        while found.is_none() && stream != OutIx::NONE {
+            let next = self.p.outbound.get(stream.at())?.next_queued;
+            match self.plan_stream(ix, stream, room) {
+                Ok(planned) => found = planned,
+                Err(window) => wanted = wanted.or(Some(window)),
+            }
+            stream = next;
+        }
+        self.p.links.get_mut(ix.at())?.outbound.wanted = if found.is_some() { None } else { wanted };
+        found
+    }
+
+    /// New data of one stream; `Err` is the credit window that it would need.
+    fn plan_stream(&mut self, ix: LinkIx, stream: OutIx, room: usize) -> Result<Option<PlannedChunk>, u64> {
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return Ok(None);
+        };
+        let Some(peer) = self.p.peers.get_mut(link.peer.at()) else {
+            return Ok(None);
+        };
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else {
+            return Ok(None);
+        };
+        let waits = match s.opening {
+            Opening::Refused(until) => until > self.now,
+            Opening::Asked | Opening::Open => false,
+        };
+        if waits
+            || s.epoch.is_none()
+            || !Self::room_ahead(link, peer, s.unacked.front, self.p.sent, ix, &self.st.config)
+        {
+            return Ok(None);
+        }
+        if s.wire == 0 {
+            s.wire = peer.session.next_stream;
+            peer.session.next_stream = peer.session.next_stream.saturating_add(1);
+        }
+        let (used, begun) = (link.outbound.used, link.outbound.begun_rest);
+        let credit = peer.session.window.saturating_sub(used).saturating_sub(begun);
+        let max = u64::from(peer.session.limits.max_record);
+        let max_stored = max.saturating_add(varint::len(max) as u64);
+        let mut planned = PlannedChunk {
+            stream,
+            repeats: None,
+            start: s.cursor,
+            rest: s.rest,
+            ring_at: s.cursor_at,
+            cut: Cut::default(),
+            open: s.opening != Opening::Open,
+            skip: s.skip.is_some() && !s.skip_out,
+        };
+        let (wire, unsent, start, len) = (s.wire, s.unsent(), s.ring_start as usize, s.ring_len as usize);
+        let at_head = s.sent == 0 && s.cursor.offset == 0;
+        let before = self.control.mark();
+        if planned.open || planned.skip {
+            let look = Look { st: self.st, p: &self.p, now: self.now };
+            let limit = CONTROL_MAX.min(room);
+            if !look.compose_stream_head(stream, planned.open, planned.skip, limit, self.control) {
+                self.control.reset(before);
+                return Ok(None);
+            }
+        }
+        let Some(chunk_room) = chunk_room(&planned, wire, room, self.control) else {
+            return Ok(None);
+        };
+        let ring = self.p.ring.get(start..start.saturating_add(len)).unwrap_or(&[]);
+        let bounds = Bounds { available: unsent, room: chunk_room, credit, max_stored };
+        planned.cut = ring::cut(ring, planned.ring_at, planned.start.offset, planned.rest, bounds);
+        if planned.cut.len > 0 || (planned.skip && unsent == 0) {
+            return Ok(Some(planned));
+        }
+        self.control.reset(before);
+        match planned.cut.stop {
+            Stop::Credit(size) => Err(used.saturating_add(begun).saturating_add(u64::from(size))),
+            Stop::TooLarge if at_head => {
+                // The other end lowered its limit: the record can never be sent, and is a gap (wire-format §6.5).
+                let below = self.first_sendable(stream, max_stored);
+                self.skip_to(stream, below, super::timeout::SKIP_TOO_LARGE);
+                self.plan_stream(ix, stream, room)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Number of the first record from the head on that the other end takes.
+    fn first_sendable(&self, stream: OutIx, max_stored: u64) -> u64 {
+        let Some(s) = self.p.outbound.get(stream.at()) else { return 0 };
+        let start = s.ring_start as usize;
+        let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).unwrap_or(&[]);
+        let (mut number, mut at) = (s.head, s.head_at);
+        while number < s.next {
+            let size = ring::stored_size(ring, at);
+            if u64::from(size) <= max_stored {
+                break;
+            }
+            at = s.advance(at, size);
+            number = number.saturating_add(1);
+        }
+        number
+    }
+
+    /// True while the other end has room ahead of the oldest unacknowledged position (Q).
+    fn room_ahead(
+        link: &crate::link::Link<C::Key>,
+        peer: &Peer,
+        front: Slot,
+        sent: &[Sent],
+        ix: LinkIx,
+        config: &crate::config::Config,
+    ) -> bool {
+        let at = ix.at().saturating_mul(config.in_flight as usize);
+        match front.some().and_then(|f| sent.get(at.saturating_add(f.0 as usize))) {
+            Some(oldest) => {
+                let since = link.recovery.data_sent.wrapping_sub(oldest.first_sent);
+                since < u32::from(peer.session.limits.held.max(1))
+            }
+            None => true,
+        }
+    }
+}
