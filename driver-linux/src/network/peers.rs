@@ -1,0 +1,172 @@
+//! Peers and streams that are sent: added and removed while everything else goes on.
+
+use super::Network;
+use crate::application::Application;
+use crate::storage::NoSpace;
+use std::net::SocketAddr;
+use tallylink_core::{
+    EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Provision, PushError,
+    Pushed, Storage,
+};
+
+/// A peer was not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddPeerError {
+    /// There is one with that id.
+    #[error("there is a peer {0} already")]
+    Known(PeerId),
+    /// There are as many as the configuration allows.
+    #[error(transparent)]
+    NoSpace(#[from] NoSpace),
+    /// It has no key, or two with the same key id.
+    #[error("{0}")]
+    Core(#[from] Error),
+}
+
+/// A stream was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// There is no room for its ring.
+    #[error(transparent)]
+    NoSpace(#[from] NoSpace),
+    /// The peer does not exist, or has a stream of that name.
+    #[error("{0}")]
+    Core(#[from] Error),
+}
+
+impl<A: Application + 'static> Network<A> {
+    /// Provisions a peer.
+    ///
+    /// # Errors
+    /// [`AddPeerError`]; nothing has changed.
+    pub fn add_peer(&mut self, provision: Provision) -> Result<PeerIx, AddPeerError> {
+        let id = provision.id;
+        if self.endpoint.storage().find(id).is_some() {
+            return Err(AddPeerError::Known(id));
+        }
+        let at = self.endpoint.storage_mut().free_peer()?;
+        self.endpoint.add_peer(at, provision)?;
+        self.endpoint.storage_mut().list_peer(at);
+        Ok(at)
+    }
+
+    /// Makes room for so many more peers at once: adding a million is then quicker.
+    pub fn reserve_peers(&mut self, more: usize) {
+        self.endpoint.storage_mut().reserve_peers(more);
+    }
+
+    /// Removes a peer. Its session ends, and so do its streams.
+    pub fn remove_peer(&mut self, at: PeerIx) {
+        if self.endpoint.storage().peer(at).is_some() {
+            self.endpoint.storage_mut().unlist_peer(at);
+            self.endpoint.remove_peer(self.clock.now(), at);
+            self.application.peer_removed(at);
+        }
+    }
+
+    /// Replaces a peer's keys. The session ends when its key is not among them.
+    ///
+    /// # Errors
+    /// As core says; nothing has changed.
+    pub fn set_keys(&mut self, at: PeerIx, provision: Provision) -> Result<(), Error> {
+        self.endpoint.set_keys(self.clock.now(), at, provision)
+    }
+
+    /// Finds a peer by its id.
+    #[must_use]
+    pub fn find_peer(&self, id: PeerId) -> Option<PeerIx> {
+        self.endpoint.storage().find(id)
+    }
+
+    /// A peer.
+    #[must_use]
+    pub fn peer(&self, at: PeerIx) -> Option<&Peer> {
+        self.endpoint.storage().peer(at)
+    }
+
+    /// Device end: where the gateway is.
+    ///
+    /// # Errors
+    /// When there is no such peer, or this end is not its device.
+    pub fn connect(&mut self, peer: PeerIx, gateway: SocketAddr) -> Result<(), Error> {
+        self.endpoint
+            .connect(self.clock.now(), peer, Path::to(gateway))
+    }
+
+    /// Device end: asks the gateway for whatever it has, now.
+    pub fn poll_gateway(&mut self, peer: PeerIx) {
+        self.endpoint.poll(self.clock.now(), peer);
+    }
+
+    /// Begins to send a stream, with a ring of `ring_bytes` for what is not stored yet. `first` is the number of the first
+    /// record that will be pushed.
+    ///
+    /// # Errors
+    /// [`OpenError`]; nothing has changed.
+    pub fn open(
+        &mut self,
+        peer: PeerIx,
+        name: Name,
+        source: EpochSource,
+        first: u64,
+        ring_bytes: u32,
+    ) -> Result<OutIx, OpenError> {
+        let storage = self.endpoint.storage_mut();
+        let (at, ring) = storage.claim_stream(peer, ring_bytes)?;
+        let now = self.clock.now();
+        let opened = self
+            .endpoint
+            .open(now, at, peer, name, source, first, ring);
+        if let Err(why) = opened {
+            self.endpoint.storage_mut().release_stream(at);
+            return Err(why.into());
+        }
+        Ok(at)
+    }
+
+    /// A stream that is sent: how far it is stored, and how much room its ring has.
+    #[must_use]
+    pub fn stream(&self, at: OutIx) -> Option<&OutStream> {
+        self.endpoint.storage().outbound(at)
+    }
+
+    /// Queues one record and returns its number. It leaves with the next turn.
+    ///
+    /// # Errors
+    /// [`PushError`]; nothing was taken.
+    pub fn push(&mut self, stream: OutIx, record: &[u8]) -> Result<u64, PushError> {
+        self.endpoint.push(self.clock.now(), stream, record)
+    }
+
+    /// Queues one record of `len` bytes that `fill` writes, in at most two pieces.
+    ///
+    /// # Errors
+    /// [`PushError`]; nothing was taken and `fill` was not called.
+    pub fn push_with(
+        &mut self,
+        stream: OutIx,
+        len: u32,
+        fill: impl FnOnce(&mut [u8], &mut [u8]),
+    ) -> Result<u64, PushError> {
+        let now = self.clock.now();
+        self.endpoint.push_with(now, stream, len, fill)
+    }
+
+    /// Queues as many whole records as fit from a run of packed ones, `[size varint][bytes]…`.
+    ///
+    /// # Errors
+    /// [`PushError`]; nothing was taken.
+    pub fn push_batch(&mut self, stream: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
+        self.endpoint.push_batch(self.clock.now(), stream, packed)
+    }
+
+    /// Gives up the records below `below`: the receiver gets a gap.
+    pub fn skip(&mut self, stream: OutIx, below: u64, reason: u8) {
+        self.endpoint.skip(self.clock.now(), stream, below, reason);
+    }
+
+    /// Ends every session: the disk failed, and nothing that was received since the last STORED counts.
+    pub fn end_sessions(&mut self) {
+        self.endpoint.end_sessions(self.clock.now());
+    }
+}
