@@ -45,7 +45,7 @@ impl Deliver for SendsOnly {
         Err(Full)
     }
 
-    fn gap(&mut self, _stream: InIx, _from: u64, _below: u64, _reason: u8) -> Result<(), Full> {
+    fn gap(&mut self, _stream: InIx, _epoch: Epoch, _from: u64, _below: u64, _reason: u8) -> Result<(), Full> {
         Err(Full)
     }
 }

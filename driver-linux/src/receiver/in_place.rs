@@ -96,7 +96,7 @@ impl<F: FnMut(Record<'_>)> Deliver for InPlace<F> {
         Ok(())
     }
 
-    fn gap(&mut self, stream: InIx, _from: u64, below: u64, _reason: u8) -> Result<(), Full> {
+    fn gap(&mut self, stream: InIx, _epoch: Epoch, _from: u64, below: u64, _reason: u8) -> Result<(), Full> {
         self.moved(stream, Position::start_of(below));
         Ok(())
     }
