@@ -67,6 +67,8 @@ reasons! {
         DeliverFull = "deliver_full",
         /// A chunk of a stream that was not opened. It was not acknowledged; frames before it had effect.
         BeforeOpen = "before_open",
+        /// A chunk of a stream that was refused. It was not acknowledged; frames before it had effect.
+        RefusedStream = "refused_stream",
         /// The packet ended the session with a [`Fault`]; frames before the bad one had effect.
         EndedByFault = "ended_by_fault",
     }

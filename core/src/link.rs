@@ -87,8 +87,10 @@ pub(crate) struct Inbound {
     pub(crate) since_stored: u64,
     /// Packets that are held ahead of a gap.
     pub(crate) held: u32,
-    /// BUSY was said; CREDIT follows when room returns.
+    /// BUSY was said because the driver's queue was full; CREDIT follows when room returns.
     pub(crate) was_busy: bool,
+    /// BUSY was said because no slot was free; CREDIT follows the next packet that is taken.
+    pub(crate) held_full: bool,
 }
 
 /// The sending side of a link.
@@ -122,8 +124,10 @@ pub(crate) struct Recovery {
     pub(crate) loss_at: Instant,
     /// When the last packet left that asks for an ACK.
     pub(crate) last_asked: Instant,
-    /// Probe timeouts in a row without an answer.
+    /// Probe timeouts in a row without an ACK: how far probes have backed off.
     pub(crate) probes: u32,
+    /// ... and without BUSY, which is an answer as well.
+    pub(crate) unanswered: u32,
     /// Probes that are to leave now.
     pub(crate) probe_due: u8,
     /// Data packets that have left.
@@ -208,6 +212,7 @@ impl<K> Link<K> {
                 since_stored: 0,
                 held: 0,
                 was_busy: false,
+                held_full: false,
             },
             flight: Flight::default(),
             rtt: Rtt::remembered(rtt),
@@ -218,6 +223,7 @@ impl<K> Link<K> {
                 loss_at: Instant::NEVER,
                 last_asked: now,
                 probes: 0,
+                unanswered: 0,
                 probe_due: 0,
                 data_sent: 0,
                 oldest_unacked: 0,

@@ -1,6 +1,6 @@
 //! What is kept of a peer while nothing is outstanding: keys, the compact session, and the heads of its lists.
 
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use crate::crypto::{Psk, Suite};
 use crate::discard::Fault;
 use crate::ids::{Boot, InIx, KeyId, Label, LinkIx, OutIx, PeerId, PeerIx};
@@ -102,6 +102,21 @@ impl Session {
             next_stream: 1,
             confirmed: false,
         }
+    }
+
+    /// The largest datagram that either end of the session sends.
+    fn datagram(&self, config: &Config) -> u16 {
+        config.max_datagram.min(self.limits.max_datagram)
+    }
+
+    /// Packet numbers stay below this (wire-format §4.5).
+    pub(crate) fn packet_limit(&self, config: &Config) -> u64 {
+        self.suite.map_or(0, |s| s.packet_limit(self.datagram(config))).min(crate::wire::number::LARGEST)
+    }
+
+    /// From this number on the device asks for a new session.
+    pub(crate) fn soft_packet_limit(&self, config: &Config) -> u64 {
+        self.suite.map_or(0, |s| s.soft_packet_limit(self.datagram(config))).min(crate::wire::number::LARGEST)
     }
 
     /// True while the session lives.

@@ -73,6 +73,36 @@ fn size_of_front(bytes: &[u8]) -> u32 {
     }
 }
 
+/// Passes records of less than 64 bytes, whose size varint is one byte, up to `limit` bytes in all: what most sensors send,
+/// and worth a loop of its own. It ends early at a larger record and where the ring wraps; `bytes` is what lies from the
+/// first record on. Returns bytes and records passed.
+#[inline]
+pub(crate) fn pass_small(bytes: &[u8], limit: u32) -> (u32, u32) {
+    let (mut passed, mut records) = (0u32, 0u32);
+    while let Some(size) = bytes.get(passed as usize).filter(|b| **b < 0x40) {
+        let end = passed.wrapping_add(u32::from(*size)).wrapping_add(1);
+        if end > limit {
+            break;
+        }
+        passed = end;
+        records = records.wrapping_add(1);
+    }
+    (passed, records)
+}
+
+/// Passes at most `most` records of less than 64 bytes, as [`pass_small`].
+#[inline]
+fn pass_few(bytes: &[u8], most: u64) -> (u32, u32) {
+    let (mut passed, mut records) = (0u32, 0u32);
+    while u64::from(records) < most
+        && let Some(size) = bytes.get(passed as usize).filter(|b| **b < 0x40)
+    {
+        passed = passed.wrapping_add(u32::from(*size)).wrapping_add(1);
+        records = records.wrapping_add(1);
+    }
+    (passed, records)
+}
+
 /// Where a packet's chunk ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
@@ -133,9 +163,25 @@ pub(crate) fn cut(ring: &[u8], at: u32, offset: u32, rest: u32, bounds: Bounds) 
     }
     let finished = u64::from(cut.len);
     let mut place = at.saturating_add(cut.len);
+    // Records that need no look at any bound but these go by quickly.
+    let begun_max = u32::try_from(credit.saturating_add(finished)).unwrap_or(u32::MAX);
+    let plain = available.min(room).min(begun_max).min(u32::from(u16::MAX));
     while cut.len < available {
         if place >= len {
             place = place.saturating_sub(len);
+        }
+        if max_stored >= 64 {
+            let ahead = ring.get(place as usize..).unwrap_or(&[]);
+            let (passed, records) = pass_small(ahead, plain.saturating_sub(cut.len));
+            cut.len = cut.len.saturating_add(passed);
+            cut.ended = cut.ended.saturating_add(records as u16);
+            place = place.saturating_add(passed);
+            if place >= len {
+                continue;
+            }
+            if cut.len >= available {
+                break;
+            }
         }
         let size = stored_size(ring, place);
         if u64::from(size) > max_stored {
@@ -168,7 +214,21 @@ pub(crate) fn cut(ring: &[u8], at: u32, offset: u32, rest: u32, bounds: Bounds) 
 pub(crate) fn span(ring: &[u8], at: u32, records: u64) -> u32 {
     let len = ring.len() as u32;
     let (mut place, mut bytes) = (at, 0u32);
-    for _ in 0..records {
+    let mut left = records;
+    while left > 0 {
+        let ahead = ring.get(place as usize..).unwrap_or(&[]);
+        let (passed, small) = pass_few(ahead, left);
+        left = left.saturating_sub(u64::from(small));
+        bytes = bytes.saturating_add(passed);
+        place = place.saturating_add(passed);
+        if place >= len {
+            place = place.saturating_sub(len);
+            continue;
+        }
+        if left == 0 {
+            break;
+        }
+        left = left.saturating_sub(1);
         let size = stored_size(ring, place);
         bytes = bytes.saturating_add(size);
         place = place.saturating_add(size);
@@ -192,6 +252,16 @@ pub(crate) fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> 
     let mut run = Run { records: 0, bytes: 0 };
     let mut rest = packed;
     while !rest.is_empty() {
+        if max_record >= 64 {
+            let whole = u32::try_from(rest.len()).unwrap_or(u32::MAX);
+            let (passed, records) = pass_small(rest, whole.min(room.saturating_sub(run.bytes)));
+            run.records = run.records.saturating_add(u64::from(records));
+            run.bytes = run.bytes.saturating_add(passed);
+            rest = rest.get(passed as usize..)?;
+            if rest.is_empty() {
+                break;
+            }
+        }
         let (size, length) = varint::decode(rest).ok()?;
         if size > u64::from(max_record) {
             return None;

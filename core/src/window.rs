@@ -113,20 +113,19 @@ impl Window {
         }
     }
 
-    /// The run of received numbers around `number`, looked for over at most 16 words in each direction.
+    /// The run of received numbers around `number`, looked for over at most 64 numbers in each direction.
     pub(crate) fn run_around(&self, words: &[u64], number: u64) -> PacketRange {
-        const REACH: u64 = 16 * 64;
+        const REACH: u64 = 64;
         let lowest = self.lowest(words).max(number.saturating_sub(REACH));
         let highest = self.next.saturating_sub(1).min(number.saturating_add(REACH));
         let (mut low, mut high) = (number, number);
         while low > lowest {
             let below = low.saturating_sub(1);
-            // A whole word of received numbers is passed in one step.
-            if below & 63 == 63 && below.saturating_sub(63) >= lowest && word(words, below) == u64::MAX {
-                low = below.saturating_sub(63);
-            } else if bit(words, below) {
-                low = below;
-            } else {
+            // The received numbers from `below` down to the start of its word are the leading ones of the shifted word.
+            let ones = u64::from((word(words, below) << (63 & !below)).leading_ones());
+            let step = ones.min((below & 63).saturating_add(1)).min(low.saturating_sub(lowest));
+            low = low.saturating_sub(step);
+            if ones <= below & 63 {
                 break;
             }
         }
@@ -136,10 +135,19 @@ impl Window {
         PacketRange { low, high }
     }
 
-    /// The next received number below `number`, looked for over at most `reach` numbers.
-    pub(crate) fn received_below(&self, words: &[u64], number: u64, reach: u64) -> Option<u64> {
-        let lowest = self.lowest(words).max(number.saturating_sub(reach));
-        (lowest..number).rev().find(|n| bit(words, *n))
+    /// The next received number below `number`, looked for over the two words below it.
+    pub(crate) fn received_below(&self, words: &[u64], number: u64) -> Option<u64> {
+        let lowest = self.lowest(words);
+        let mut below = number.checked_sub(1)?;
+        for _ in 0..2 {
+            let shifted = word(words, below) << (63 & !below);
+            let zeros = u64::from(shifted.leading_zeros());
+            if zeros <= below & 63 {
+                return below.checked_sub(zeros).filter(|n| *n >= lowest);
+            }
+            below = (below & !63).checked_sub(1)?;
+        }
+        None
     }
 }
 

@@ -53,7 +53,7 @@ impl<A: Application + 'static> Pair<A> {
 
     /// Turns both until `below` is stored.
     fn until_stored(&mut self, below: u64) {
-        for _ in 0..1_000_000 {
+        for _ in 0..3_000 {
             if self.stored() >= below {
                 return;
             }

@@ -69,30 +69,29 @@ impl Suite {
         }
     }
 
-    /// The most packets one key may seal: packet numbers stay below it.
+    /// The most packets one key may seal in datagrams of up to `datagram` bytes: packet numbers stay below it.
     ///
-    /// - AES-128-GCM: 2^23, the confidentiality limit of RFC 9001 §6.6, which holds for packets of up to 2^16 bytes
-    ///   (RFC 9001 §B.1), so for any datagram.
+    /// - AES-128-GCM: RFC 9001 §B.1 gives 2^28 packets of up to 2^11 bytes, and 2^23 of up to 2^16, for the same
+    ///   advantage of an attacker (2^-60 at most).
     /// - AES-128-GCM-SIV: 2^36. Each packet has keys of its own (RFC 8452 §4), so the quadratic bound counts the
     ///   2^12 blocks of one packet, and 2^36 packets leave an attacker an advantage below 2^-68 (RFC 8452 §9).
     ///
     /// Forgeries are not counted: the integrity limit of either suite (2^52, RFC 9001 §6.6) is out of reach of a
     /// link, and a count would let forged packets end a session.
     #[must_use]
-    pub const fn packet_limit(self) -> u64 {
+    pub const fn packet_limit(self, datagram: u16) -> u64 {
         match self {
             Self::Aes128GcmSiv => 1 << 36,
+            Self::Aes128Gcm if datagram <= 2048 => 1 << 28,
             Self::Aes128Gcm => 1 << 23,
         }
     }
 
     /// From this packet number on a new session is due: seven eighths of [`packet_limit`](Self::packet_limit).
     #[must_use]
-    pub const fn soft_packet_limit(self) -> u64 {
-        match self {
-            Self::Aes128GcmSiv => (1 << 36) - (1 << 33),
-            Self::Aes128Gcm => (1 << 23) - (1 << 20),
-        }
+    pub const fn soft_packet_limit(self, datagram: u16) -> u64 {
+        let limit = self.packet_limit(datagram);
+        limit.saturating_sub(limit >> 3)
     }
 }
 

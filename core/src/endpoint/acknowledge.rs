@@ -41,7 +41,7 @@ impl<C: Crypto> Cx<'_, C> {
                 let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
                 link.rtt.sample(self.now.since(sent), delay);
             }
-            link.recovery.probes = 0;
+            (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             link.recovery.probe_due = 0;
             // The old session answers: there is no reason to leave it.
             if link.exchange.as_ref().is_some_and(|e| self.now < e.move_after) {

@@ -3,7 +3,7 @@
 
 use super::Cx;
 use crate::crypto::Crypto;
-use crate::deliver::Deliver;
+use crate::deliver::{Deliver, Refusal};
 use crate::ids::{Epoch, InIx, LinkIx, PeerIx};
 
 impl<C: Crypto> Cx<'_, C> {
@@ -71,7 +71,11 @@ impl<C: Crypto> Cx<'_, C> {
                 s.say_stored = true;
             }
             self.say_of(ix, stream);
+        } else if !self.repeat_refused(ix, wire) {
+            // Its REFUSED was lost, and is forgotten by now: the sender would wait for ever.
+            self.refuse(ix, wire, Refusal::Storage);
         }
+        self.wake(ix);
     }
 
     /// A sender needs a larger window: one record of the largest size it gets always.

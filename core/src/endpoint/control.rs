@@ -16,8 +16,10 @@ use crate::wire::{Frame, Open, PacketRange, QueryFor, Writer};
 pub(super) const CONTROL_MAX: usize = 288;
 /// Kept free for OPEN and SKIP of the packet's stream.
 const FOR_STREAM: usize = 130;
+/// Ranges in one ACK besides those that changed.
+const NEWEST: usize = 8;
 /// Ranges in one ACK: those that changed, and the newest.
-const RANGES: usize = ACK_RANGES + 8;
+const RANGES: usize = ACK_RANGES + NEWEST;
 
 /// Composed frames. There is one buffer, with the endpoint, and it is never copied.
 #[derive(Debug)]
@@ -161,12 +163,13 @@ impl<K> Look<'_, '_, K> {
             let _ = ranges.push(PacketRange { low: low.low, high: high.high });
         }
         let mut below = newest.low;
-        while !ranges.is_full() {
-            let Some(high) = link.window.received_below(words, below, 256) else {
-                break;
-            };
+        for _ in 1..NEWEST {
+            let Some(high) = link.window.received_below(words, below) else { break };
             let run = link.window.run_around(words, high);
-            let _ = ranges.push(run);
+            // A run that goes on has been acknowledged often enough.
+            if high.saturating_add(1) == below || ranges.push(run).is_err() {
+                break;
+            }
             below = run.low;
         }
         merge(&mut ranges);

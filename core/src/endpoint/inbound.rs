@@ -41,16 +41,18 @@ pub(super) fn walk(chunk: &Chunk<'_>, max_record: u32) -> Result<Walked, Fault> 
     let first_start = at;
     while at < len {
         let tail = bytes.get(at as usize..).unwrap_or(&[]);
-        let stored = match tail {
-            [size, ..] if *size < 0x40 => u32::from(*size).saturating_add(1),
-            _ => {
-                let (size, length) = varint::decode(tail).map_err(|_| Fault::BadFrame)?;
-                if size > u64::from(max_record) {
-                    return Err(Fault::RecordTooLarge);
-                }
-                (size as u32).saturating_add(length as u32)
-            }
-        };
+        let (passed, small) = crate::ring::pass_small(tail, len.saturating_sub(at));
+        if max_record >= 64 && small > 0 {
+            at = at.saturating_add(passed);
+            number = number.saturating_add(u64::from(small));
+            starts = starts.saturating_add(small);
+            continue;
+        }
+        let (size, length) = varint::decode(tail).map_err(|_| Fault::BadFrame)?;
+        if size > u64::from(max_record) {
+            return Err(Fault::RecordTooLarge);
+        }
+        let stored = (size as u32).saturating_add(length as u32);
         starts = starts.saturating_add(1);
         let left = len.saturating_sub(at);
         if stored > left {
@@ -184,16 +186,19 @@ impl<C: Crypto> Cx<'_, C> {
         self.st.totals.records_delivered = self.st.totals.records_delivered.saturating_add(u64::from(starts));
     }
 
-    /// Chunks of a stream that was refused are skipped; of one that is not known at all, left unacknowledged.
+    /// A chunk of a stream that is not open is never acknowledged: REFUSED may be lost and a later OPEN accepted, and then
+    /// the sender must not take it for received.
     fn chunk_of_no_stream(&mut self, ix: LinkIx, wire: u32) -> Result<(), Stop> {
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return Err(Stop::Fault(Fault::Internal));
-        };
-        if link.inbound.refused.iter().any(|(id, _)| *id == wire) {
-            link.inbound.say_refused = true;
-            return Ok(());
-        }
-        Err(Stop::Discard(Discard::BeforeOpen))
+        let refused = self.repeat_refused(ix, wire);
+        Err(Stop::Discard(if refused { Discard::RefusedStream } else { Discard::BeforeOpen }))
+    }
+
+    /// Says REFUSED again, if the stream is known to be refused.
+    pub(super) fn repeat_refused(&mut self, ix: LinkIx, wire: u32) -> bool {
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return false };
+        let refused = link.inbound.refused.iter().any(|(id, _)| *id == wire);
+        link.inbound.say_refused |= refused;
+        refused
     }
 
     /// Gives the driver what waited for a gap that has closed.
@@ -250,10 +255,6 @@ impl<C: Crypto> Cx<'_, C> {
             self.say_of(ix, known);
             return Ok(());
         }
-        if self.count_inbound(at) >= self.st.config.streams {
-            self.refuse(ix, open.stream, Refusal::TooMany);
-            return Ok(());
-        }
         match to.open(at, open) {
             Ok(accept) => self.accept(ix, at, open, accept, to),
             Err(refusal) => {
@@ -273,7 +274,7 @@ impl<C: Crypto> Cx<'_, C> {
         count
     }
 
-    fn refuse(&mut self, ix: LinkIx, wire: u32, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, ix: LinkIx, wire: u32, refusal: Refusal) {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
@@ -298,6 +299,11 @@ impl<C: Crypto> Cx<'_, C> {
         let newer = self.p.inbound.get(stream.at());
         if newer.is_some_and(|s| s.peer == at && s.wire > open.stream) {
             // A late packet: the name has a newer id already.
+            return Ok(());
+        }
+        let replaces = newer.is_some_and(|s| s.peer == at);
+        if !replaces && self.count_inbound(at) >= self.st.config.streams {
+            self.refuse(ix, open.stream, Refusal::TooMany);
             return Ok(());
         }
         let mut next = accept.next.max(accept.stored_below);

@@ -82,6 +82,10 @@ impl<C: Crypto> Cx<'_, C> {
         peer.path = path;
         peer.path_validated = true;
         if let Some(ix) = self.acquire(at) {
+            if changed && let Some(link) = self.p.links.get_mut(ix.at()) {
+                // What the old address was asked has backed off.
+                link.exchange = None;
+            }
             if changed || !self.p.peers.get(at.at()).is_some_and(Peer::has_session) {
                 self.start_exchange(ix, Duration::ZERO);
             }
@@ -256,7 +260,8 @@ impl<C: Crypto> Cx<'_, C> {
             && o.front == OutIx::NONE
             && i.held == 0
             && i.dirty == InIx::NONE
-            && !i.was_busy;
+            && !i.was_busy
+            && !i.held_full;
         if !quiet || (!peer.session.confirmed && peer.session.lives()) {
             return false;
         }

@@ -326,7 +326,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return Ok(());
         };
-        if below > s.cursor.number {
+        // What was sent before a late REFUSED may have been taken all the same: the cursor is not the measure.
+        if below > s.next {
             return Err(Stop::Fault(Fault::StoredUnsent));
         }
         s.opening = Opening::Open;
@@ -396,18 +397,24 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         }
         link.outbound.credit_from = number;
-        link.outbound.busy = false;
+        let was_busy = core::mem::take(&mut link.outbound.busy);
         link.outbound.wanted = None;
         if let Some(peer) = self.p.peers.get_mut(at.at()) {
             peer.session.window = window;
         }
+        if was_busy && !link.flight.is_empty() {
+            // What was refused goes again at once.
+            link.recovery.probes = 0;
+            self.send_probe(ix);
+        }
         self.confirmation_moved(ix);
     }
 
-    /// The other end has no room: only probes leave until CREDIT comes.
+    /// The other end has no room: only probes leave until CREDIT comes. It is not silent: the session stays.
     pub(super) fn on_busy(&mut self, ix: LinkIx) {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             link.outbound.busy = true;
+            link.recovery.unanswered = 0;
         }
     }
 
@@ -419,7 +426,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return;
         };
-        if matches!(s.opening, Opening::Refused(_)) {
+        if matches!(s.opening, Opening::Refused(until) if until > self.now) {
             return;
         }
         // What was sent of it is void: it starts at the head when it is asked for again, under the same id.

@@ -110,7 +110,7 @@ impl<C: Crypto> Cx<'_, C> {
             self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
             self.control.said.elicits = true;
         }
-        let chunk_len = chunk.map_or(0, |c| {
+        let chunk_len = chunk.filter(|c| c.cut.len > 0).map_or(0, |c| {
             let wire = self.p.outbound.get(c.stream.at()).map_or(0, |s| s.wire);
             c.frame(wire).head_len(c.cut.len as usize).saturating_add(c.cut.len as usize)
         });
@@ -134,7 +134,7 @@ impl<C: Crypto> Cx<'_, C> {
     fn header(&self, ix: LinkIx, tx_next: u64) -> Option<Header> {
         let link = self.p.links.get(ix.at())?;
         let peer = self.p.peers.get(link.peer.at())?;
-        if tx_next >= peer.session.suite?.packet_limit().min(number::LARGEST) {
+        if tx_next >= peer.session.packet_limit(&self.st.config) {
             return None;
         }
         if link.long.is_some() && peer.end == Some(End::Device) {

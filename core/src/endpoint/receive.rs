@@ -103,18 +103,7 @@ impl<C: Crypto> Cx<'_, C> {
             None => peer.session.rx_next,
         };
         let number = number::expand(received, header.truncated, header.number_len).ok_or(Discard::BadNumber)?;
-        let handled = match link {
-            Some(link) => self.opened_by_link(link, number, header.len(), path, datagram, to),
-            None => {
-                // No link is taken for a packet that may be anybody's.
-                let (_, rx) = super::links::expand(self.crypto, peer.end, &peer.session);
-                let key = rx.ok_or(Discard::UnknownLabel)?;
-                Opened::open(self.crypto, &key, number, header.len(), datagram)?;
-                let link = self.acquire(at).ok_or(Discard::NoLink)?;
-                self.look(link, number)?;
-                self.accept_opened(link, number, header.len(), path, datagram, to)
-            }
-        };
+        let handled = self.opened_by_session(at, number, header.len(), path, datagram, to);
         if handled.is_ok()
             && let Some(peer) = self.p.peers.get_mut(at.at())
         {
@@ -133,6 +122,31 @@ impl<C: Crypto> Cx<'_, C> {
             Some(Seen::Duplicate) => Err(Discard::Duplicate),
             _ => Err(Discard::TooOld),
         }
+    }
+
+    /// Opens a packet of a session that lives, whether its peer has a link or not.
+    pub(super) fn opened_by_session(
+        &mut self,
+        at: PeerIx,
+        number: u64,
+        header_len: usize,
+        path: &Path,
+        datagram: &mut [u8],
+        to: &mut dyn Deliver,
+    ) -> Result<Handled, Discard> {
+        let peer = self.p.peers.get(at.at()).ok_or(Discard::UnknownPeer)?;
+        if let Some(link) = peer.link.some() {
+            return self.opened_by_link(link, number, header_len, path, datagram, to);
+        }
+        // No link is taken for a packet that may be anybody's.
+        let (_, rx) = super::links::expand(self.crypto, peer.end, &peer.session);
+        let key = rx.ok_or(Discard::UnknownLabel)?;
+        Opened::open(self.crypto, &key, number, header_len, datagram)?;
+        let link = self.acquire(at).ok_or(Discard::NoLink)?;
+        // It is given back when the packet turns out to be a repeat.
+        self.wake(link);
+        self.look(link, number)?;
+        self.accept_opened(link, number, header_len, path, datagram, to)
     }
 
     /// Opens a packet with its link's key.
@@ -191,10 +205,9 @@ impl<C: Crypto> Cx<'_, C> {
             Some(Stop::Discard(why)) => {
                 if let Some(link) = self.p.links.get_mut(ix.at()) {
                     link.ack.now = true;
-                    if why != Discard::BeforeOpen {
-                        link.say.busy = true;
-                        link.inbound.was_busy = true;
-                    }
+                    link.inbound.held_full |= why == Discard::HeldFull;
+                    link.inbound.was_busy |= why == Discard::DeliverFull;
+                    link.say.busy |= link.inbound.held_full || link.inbound.was_busy;
                 }
                 self.wake(ix);
                 Err(why)
@@ -214,7 +227,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         peer.heard = self.now;
         if core::mem::take(&mut link.recovery.parked) {
-            link.recovery.probes = 0;
+            (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             self.wake(ix);
         }
         self.roam(ix, at, number, path, size);
@@ -247,6 +260,10 @@ impl<C: Crypto> Cx<'_, C> {
         }
         if !elicits {
             return;
+        }
+        // What was ahead of a gap found no slot. The sender goes on from the gap, which needs none.
+        if core::mem::take(&mut link.inbound.held_full) && !link.inbound.was_busy {
+            (link.say.busy, link.say.credit) = (false, true);
         }
         link.ack.asked = link.ack.asked.saturating_add(1);
         // RFC 9000 §13.2.1: two packets, or one out of order, are acknowledged at once.

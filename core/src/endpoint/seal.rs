@@ -74,8 +74,8 @@ impl<C: Crypto> Cx<'_, C> {
             return false;
         };
         peer.session.tx_next = sealed.number.saturating_add(1);
-        let renew = peer.end == Some(End::Device)
-            && peer.session.suite.is_some_and(|s| peer.session.tx_next >= s.soft_packet_limit());
+        let renew =
+            peer.end == Some(End::Device) && peer.session.tx_next >= peer.session.soft_packet_limit(&self.st.config);
         self.st.totals.packets_sent = self.st.totals.packets_sent.saturating_add(1);
         let said = self.control.said;
         self.said(ix, said);
@@ -233,9 +233,11 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// Packet numbers or the suite's limit are used up, and no new session came in time.
     pub(super) fn numbers_used_up(&mut self, at: PeerIx) -> bool {
-        let used_up = self.p.peers.get(at.at()).is_some_and(|p| {
-            p.session.suite.is_some_and(|s| p.session.tx_next >= s.packet_limit().min(crate::wire::number::LARGEST))
-        });
+        let used_up = self
+            .p
+            .peers
+            .get(at.at())
+            .is_some_and(|p| p.session.lives() && p.session.tx_next >= p.session.packet_limit(&self.st.config));
         if used_up {
             self.end_session(at, Fault::NumbersUsedUp);
         }

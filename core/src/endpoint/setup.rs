@@ -114,14 +114,13 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let (header_len, number) = (long.header_len(), long.number);
         if counter == peer.last_live && peer.has_session() {
-            let link = self.acquire(at).ok_or(Discard::NoLink)?;
-            return self.opened_by_link(link, number, header_len, path, datagram, to);
+            return self.opened_by_session(at, number, header_len, path, datagram, to);
         }
         if counter <= peer.last_live {
             return self.hint(Label(0), long.hello.peer, datagram, Discard::EndedSession);
         }
         let session = self.rebuild(at, &long)?;
-        let boot = long.hello.boot;
+        let (boot, nonces) = (long.hello.boot, (long.hello.nonce, long.gateway_nonce));
         let has_link = self.p.peers.get(at.at()).is_some_and(|p| p.link.some().is_some());
         if !has_link && !self.link_available() {
             return Err(Discard::NoLink);
@@ -132,6 +131,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         Opened::open(self.crypto, opener, number, header_len, datagram)?;
         let link = self.go_live(at, session, counter, boot, tx, rx).ok_or(Discard::NoLink)?;
+        self.name_epochs(at, &nonces.0, &nonces.1);
         self.set_first_path(link, path);
         self.accept_opened(link, number, header_len, path, datagram, to)
     }
@@ -167,9 +167,8 @@ impl<C: Crypto> Cx<'_, C> {
         tx: Option<C::Key>,
         rx: Option<C::Key>,
     ) -> Option<crate::ids::LinkIx> {
-        if self.p.peers.get(at.at())?.has_session() {
-            self.forget_session(at);
-        }
+        // Streams may wait in a list of a link that never had a session: they are listed anew below.
+        self.forget_session(at);
         let ix = self.acquire(at)?;
         self.reset_link(ix);
         let random = self.st.draw_u32();

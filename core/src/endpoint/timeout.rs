@@ -77,19 +77,32 @@ impl<C: Crypto> Cx<'_, C> {
         self.p.links.get(ix.at()).is_none_or(|l| l.flight.adds_up(table))
     }
 
-    /// A probe timeout: the oldest packet counts as lost, without a congestion cut, and leaves again.
+    /// A probe timeout.
     fn probe(&mut self, ix: LinkIx, at: PeerIx) {
         let device = self.p.peers.get(at.at()).is_some_and(|p| p.end == Some(End::Device));
-        let table = crate::storage::of_link(self.p.sent, ix, self.st.config.in_flight as usize);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
         link.recovery.probes = link.recovery.probes.saturating_add(1);
+        link.recovery.unanswered = link.recovery.unanswered.saturating_add(1);
+        let unanswered = link.recovery.unanswered;
         self.st.totals.probes = self.st.totals.probes.saturating_add(1);
-        if !device && link.recovery.probes > PROBES_BEFORE_PARKING {
+        if !device && unanswered > PROBES_BEFORE_PARKING {
             link.recovery.parked = true;
             return;
         }
+        self.send_probe(ix);
+        if device && unanswered >= PROBES_BEFORE_HELLO {
+            self.start_exchange(ix, Duration::ZERO);
+        }
+    }
+
+    /// Takes the oldest packet out of flight as lost, without a congestion cut, and lets one packet leave whatever else holds.
+    pub(super) fn send_probe(&mut self, ix: LinkIx) {
+        let table = crate::storage::of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
         if let Some(slot) = link.flight.out.front.some() {
             let carried = table.get(slot.0 as usize).map(|s| (s.carried, s.stream));
             link.flight.lose(table, slot);
@@ -103,9 +116,6 @@ impl<C: Crypto> Cx<'_, C> {
         link.recovery.probe_due = 1;
         // A probe that leaves nothing behind still counts from now.
         link.recovery.last_asked = self.now;
-        if device && link.recovery.probes >= PROBES_BEFORE_HELLO {
-            self.start_exchange(ix, Duration::ZERO);
-        }
     }
 
     pub(super) fn probe_timeout(&self, ix: LinkIx) -> Duration {
@@ -122,7 +132,9 @@ impl<C: Crypto> Cx<'_, C> {
             return Instant::NEVER;
         }
         let timeout = self.probe_timeout(ix);
-        let backed_off = timeout.doubled(link.recovery.probes.min(32)).min(SILENCE_MAX.max(timeout));
+        // One that answers BUSY is there: it is asked as often as for any other confirmation.
+        let most = if link.outbound.busy { QUERY_MAX } else { SILENCE_MAX };
+        let backed_off = timeout.doubled(link.recovery.probes.min(32)).min(most.max(timeout));
         link.recovery.last_asked + backed_off
     }
 

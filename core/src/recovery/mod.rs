@@ -6,4 +6,4 @@
 pub(crate) mod newreno;
 pub(crate) mod pacer;
 pub(crate) mod rtt;
-pub mod sent;
+pub(crate) mod sent;

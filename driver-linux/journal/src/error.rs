@@ -67,7 +67,7 @@ pub enum Error {
     /// The stream's index would leave its range.
     #[error("the stream has used up its indexes: give it another name")]
     IndexesExhausted,
-    /// The segment size in the options cannot hold an entry.
+    /// The segment size in the options is below the least.
     #[error("segment_bytes is {0}, the least is {least}", least = crate::Options::MIN_SEGMENT)]
     SegmentTooSmall(u64),
 }

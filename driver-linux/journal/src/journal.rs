@@ -89,7 +89,7 @@ impl<S: Store> Journal<S> {
         };
         let recovered = recover::recover(&store, options.salt)?;
         let checkpoints = maintain::Checkpoints::new(&recovered);
-        let Recovered { journal: id, streams, sealed, next_segment, report, .. } = recovered;
+        let Recovered { journal: id, streams, sealed, next_segment, report, from_checkpoint, .. } = recovered;
         let mut journal = Self {
             store,
             _lock: lock,
@@ -108,7 +108,7 @@ impl<S: Store> Journal<S> {
             checkpoints,
             stats: Stats::default(),
         };
-        if report.created {
+        if !from_checkpoint {
             journal.first_checkpoints()?;
         }
         journal.publish();

@@ -1,8 +1,5 @@
 //! How a journal is kept.
 
-use crate::entry::MAX_ENTRY;
-use crate::segment::ENTRIES_AT;
-
 /// Settings of one journal. They may differ from one opening to the next.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -30,8 +27,8 @@ pub struct Retention {
 }
 
 impl Options {
-    /// The smallest segment: one of the longest entries, with its definition and group.
-    pub const MIN_SEGMENT: u64 = ENTRIES_AT + MAX_ENTRY as u64 + 4096;
+    /// The smallest segment size there is sense in. A longer entry gets a longer segment.
+    pub const MIN_SEGMENT: u64 = 16 << 10;
 }
 
 impl Default for Options {

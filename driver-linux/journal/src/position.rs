@@ -11,22 +11,52 @@ use crate::store::{Store, read_full};
 pub const POSITION_FILE: &str = "position";
 
 const MAGIC: [u8; 8] = *b"tallypos";
-const LEN: usize = 40;
+const LEN: usize = 48;
+const CHECKED: usize = 40;
 
-/// The bytes that say: of `synced.segment`, all below `synced.counted` is durable.
-pub(crate) fn to_bytes(journal: u64, synced: Before) -> [u8; LEN] {
-    let mut bytes = [0; LEN];
-    bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..16].copy_from_slice(&journal.to_le_bytes());
-    bytes[16..24].copy_from_slice(&synced.segment.to_le_bytes());
-    bytes[24..32].copy_from_slice(&synced.counted.to_le_bytes());
-    let crc = crc32c(&bytes[..32]);
-    bytes[32..36].copy_from_slice(&crc.to_le_bytes());
-    bytes
+/// What is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Published {
+    pub(crate) journal: u64,
+    /// Of this segment all below `counted` is durable, and all that counts of those before it.
+    pub(crate) synced: Before,
+    /// Segments below this are given up, even if their files are still there.
+    pub(crate) oldest: u64,
 }
 
-/// Reads what was published: the journal's id and the position. `None` if nothing, or nothing whole.
-pub(crate) fn read<S: Store>(store: &S) -> io::Result<Option<(u64, Before)>> {
+impl Published {
+    pub(crate) fn to_bytes(self) -> [u8; LEN] {
+        let mut bytes = [0; LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        let Before { segment, counted } = self.synced;
+        let numbers = [self.journal, segment, counted, self.oldest];
+        for (field, number) in bytes[8..CHECKED].chunks_exact_mut(8).zip(numbers) {
+            field.copy_from_slice(&number.to_le_bytes());
+        }
+        let crc = crc32c(&bytes[..CHECKED]);
+        bytes[CHECKED..CHECKED + 4].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    fn parse(bytes: &[u8; LEN]) -> Option<Self> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let [magic, numbers @ .., check] = words else {
+            return None;
+        };
+        if *magic != MAGIC || check[..4] != crc32c(&bytes[..CHECKED]).to_le_bytes() {
+            return None;
+        }
+        let [journal, segment, counted, oldest] = numbers else {
+            return None;
+        };
+        let number = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        let synced = Before { segment: number(segment), counted: number(counted) };
+        Some(Self { journal: number(journal), synced, oldest: number(oldest) })
+    }
+}
+
+/// Reads what was published. `None` if nothing, or nothing whole.
+pub(crate) fn read<S: Store>(store: &S) -> io::Result<Option<Published>> {
     /// A reader may meet a write half done; that is over by the next look.
     const LOOKS: u32 = 3;
     let file = match store.open(POSITION_FILE, false) {
@@ -37,22 +67,10 @@ pub(crate) fn read<S: Store>(store: &S) -> io::Result<Option<(u64, Before)>> {
     for _ in 0..LOOKS {
         let mut bytes = [0; LEN];
         if read_full(&file, &mut bytes, 0)? == LEN
-            && let Some(found) = parse(&bytes)
+            && let Some(found) = Published::parse(&bytes)
         {
             return Ok(Some(found));
         }
     }
     Ok(None)
-}
-
-fn parse(bytes: &[u8; LEN]) -> Option<(u64, Before)> {
-    let (words, _) = bytes.as_chunks::<8>();
-    let [magic, journal, segment, counted, check] = words else {
-        return None;
-    };
-    let whole = *magic == MAGIC && check[..4] == crc32c(&bytes[..32]).to_le_bytes();
-    whole.then(|| {
-        let counted = u64::from_le_bytes(*counted);
-        (u64::from_le_bytes(*journal), Before { segment: u64::from_le_bytes(*segment), counted })
-    })
 }

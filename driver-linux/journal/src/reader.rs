@@ -248,12 +248,12 @@ impl<S: Store> Reader<S> {
     /// Finds out what is synced behind the place reached.
     fn look_ahead(&mut self, since_us: u64) -> Result<(), Error> {
         let published = position::read(&self.store).at(|| self.store.describe(POSITION_FILE), "read")?;
-        let Some((journal, synced)) = published else {
+        let Some(published) = published else {
             return Err(io::Error::from(io::ErrorKind::NotFound))
                 .at(|| self.store.describe(POSITION_FILE), "find a journal: open it for writing once to recover it,");
         };
-        self.journal = journal;
-        let found = join::synced_segments(&self.store, journal, synced, self.segment, since_us)?;
+        self.journal = published.journal;
+        let found = join::synced_segments(&self.store, &published, self.segment, since_us)?;
         self.ahead.extend(found);
         Ok(())
     }

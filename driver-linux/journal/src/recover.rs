@@ -12,7 +12,7 @@ use crate::position;
 use crate::scan::{Scanner, Step};
 use crate::seal::Mask;
 use crate::segment::{self, Before, ENTRIES_AT, Found};
-use crate::store::{Store, SyncSite};
+use crate::store::Store;
 use crate::streams::{Fit, Streams};
 
 /// How many places of damage are listed; more are only counted.
@@ -75,6 +75,8 @@ pub(crate) struct Recovered {
     pub(crate) sequence: u64,
     /// The checkpoint file to write first.
     pub(crate) slot: usize,
+    /// Whether a whole checkpoint was found.
+    pub(crate) from_checkpoint: bool,
     /// How much of the segments the checkpoint does not cover.
     pub(crate) uncovered: u64,
     pub(crate) report: Recovery,
@@ -92,7 +94,8 @@ pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error
         Some((_, summary, streams)) => (Some(summary), streams),
         None => (None, Streams::default()),
     };
-    let created = summary.is_none() && ids.is_empty();
+    let from_checkpoint = summary.is_some();
+    let created = !from_checkpoint && ids.is_empty();
     let summary = match summary {
         Some(summary) => summary,
         None => Summary { journal: id_of(store, &ids)?.unwrap_or(salt), ..Summary::default() },
@@ -101,9 +104,6 @@ pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error
     let mut work = Work { store, summary, streams, report, uncovered: 0 };
     let (chain, sealed) = work.segments(&ids)?;
     work.streams.settle();
-    if !created {
-        store.sync_names(SyncSite::RecoveredNames).at(directory, "sync the directory")?;
-    }
     let kept = |id: u64| chain.links.iter().any(|link| link.segment == id);
     for &void in ids.iter().filter(|&&id| id >= summary.oldest && !kept(id)) {
         // Begun and given up: nothing in it counts. Another opening tries again if this fails.
@@ -119,6 +119,7 @@ pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error
         next_segment: summary.next_segment.max(above_all),
         sequence: summary.sequence,
         slot,
+        from_checkpoint,
         uncovered: work.uncovered,
         report: work.report,
     })
@@ -145,7 +146,7 @@ fn id_of<S: Store>(store: &S, ids: &[u64]) -> Result<Option<u64>, Error> {
         }
     }
     let published = position::read(store).at(|| store.describe(position::POSITION_FILE), "read")?;
-    Ok(published.map(|(journal, _)| journal))
+    Ok(published.map(|published| published.journal))
 }
 
 struct Work<'s, S> {
@@ -168,8 +169,10 @@ impl<S: Store> Work<'_, S> {
             };
             self.check_headers(&chain.links)?;
             let survey = tail::survey(self.store, &self.summary, last).at(|| self.file(last), "read")?;
-            if survey.end <= ENTRIES_AT {
-                // Begun when the power went, nothing in it: the segment before is the last.
+            // The first sync of a segment covers its header. Without one, whatever stands there is only begun.
+            let never_synced = tail.found == Found::Damaged && survey.proven <= ENTRIES_AT;
+            if survey.end <= ENTRIES_AT || never_synced {
+                // Begun when the power went, nothing in it counts: the segment before is the last.
                 live = below;
                 continue;
             }

@@ -102,6 +102,8 @@ impl<F: StoreFile> Scanner<F> {
         self.at += 1;
         loop {
             match self.next()? {
+                // The file ends before the limit: all the rest is missing.
+                Step::Bad { .. } if self.rest().is_empty() => self.at = self.limit,
                 Step::Bad { .. } => self.at += 1,
                 Step::Entry { at, .. } => {
                     self.at = at;

@@ -15,8 +15,6 @@ pub enum SyncSite {
     SegmentName,
     /// The valid tail that recovery has rewritten, before anything of it is told.
     RecoveredTail,
-    /// The directory, before anything recovered is told: an earlier process may have died before doing so.
-    RecoveredNames,
     /// A checkpoint, before segments that only it covers may go.
     Checkpoint,
     /// The directory, after the checkpoint files got their names.
@@ -25,14 +23,8 @@ pub enum SyncSite {
 
 impl SyncSite {
     /// Every site, for tests that leave out one at a time.
-    pub const ALL: [Self; 6] = [
-        Self::Group,
-        Self::SegmentName,
-        Self::RecoveredTail,
-        Self::RecoveredNames,
-        Self::Checkpoint,
-        Self::CheckpointNames,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Group, Self::SegmentName, Self::RecoveredTail, Self::Checkpoint, Self::CheckpointNames];
 }
 
 /// A flat set of named files, one journal's own.

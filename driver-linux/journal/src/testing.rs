@@ -36,6 +36,8 @@ struct Inner {
     ignored: Option<SyncSite>,
     faults: Vec<Fault>,
     capacity: u64,
+    /// Operations until the process dies; none unless set.
+    life: Option<u64>,
     /// Calls of each kind so far that reached the disk.
     syncs: u64,
 }
@@ -95,6 +97,7 @@ impl MemStore {
             ignored: None,
             faults: Vec::new(),
             capacity: u64::MAX,
+            life: None,
             syncs: 0,
         };
         Self { inner: Arc::new(Mutex::new(inner)) }
@@ -118,6 +121,17 @@ impl MemStore {
     /// From now on all files together have room for this many bytes.
     pub fn set_capacity(&self, bytes: u64) {
         self.inner().capacity = bytes;
+    }
+
+    /// Lets every operation fail after `operations` more, as if the process had been killed there; until
+    /// [`revive`](Self::revive).
+    pub fn die_after(&self, operations: u64) {
+        self.inner().life = Some(operations);
+    }
+
+    /// A new process: operations succeed again.
+    pub fn revive(&self) {
+        self.inner().life = None;
     }
 
     /// How many syncs reached the disk.
@@ -193,6 +207,9 @@ impl MemStore {
 
 impl Inner {
     fn fault(&mut self, operation: Operation) -> io::Result<()> {
+        if let Some(life) = &mut self.life {
+            *life = life.checked_sub(1).ok_or(io::ErrorKind::BrokenPipe)?;
+        }
         faults::strike(&mut self.faults, operation)
     }
 
@@ -305,6 +322,10 @@ impl StoreFile for MemFile {
 
     fn sync(&mut self, site: SyncSite) -> io::Result<()> {
         let failed = self.fault(Operation::Sync(site));
+        if failed.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+            // Killed before the call: nothing was tried.
+            return failed;
+        }
         let ignored = {
             let inner = &mut *self.store.inner();
             inner.syncs += 1;

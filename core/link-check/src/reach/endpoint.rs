@@ -153,8 +153,8 @@ impl Deliver for Application {
         black_box(Ok(()))
     }
 
-    fn gap(&mut self, stream: InIx, from: u64, below: u64, reason: u8) -> Result<(), Full> {
-        black_box((stream, from, below, reason));
+    fn gap(&mut self, stream: InIx, epoch: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full> {
+        black_box((stream, epoch, from, below, reason));
         black_box(Ok(()))
     }
 }

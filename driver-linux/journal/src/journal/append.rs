@@ -124,7 +124,10 @@ impl<S: Store> Journal<S> {
         let defines = stream.defined != self.generation || current != Some((epoch, base));
         if defines {
             let identity: [&[u8]; 3] = [&stream.peer, &epoch, self.streams.name(stream)];
-            write(&Entry::Define { stream: id.0, base, next }, &identity);
+            let define = Entry::Define { stream: id.0, base, next };
+            // Twice, so that one bad bit does not hide everything it stands for.
+            write(&define, &identity);
+            write(&define, &identity);
         }
         write(entry, &[body]);
         let Some(stream) = self.streams.get_mut(id.0) else {
@@ -217,8 +220,8 @@ impl<S: Store> Journal<S> {
     }
 }
 
-/// Room for a group, a definition and a header before a body.
-const ROOM_BESIDES_BODY: usize = MAX_HEADER + MAX_DEFINE + MAX_HEADER;
+/// Room for a group, a definition twice and a header before a body.
+const ROOM_BESIDES_BODY: usize = MAX_HEADER + 2 * MAX_DEFINE + MAX_HEADER;
 
 /// Preallocates `wanted` bytes, or as much of it as there is, but `least`.
 fn preallocate<F: StoreFile>(file: &mut F, wanted: u64, least: u64) -> io::Result<u64> {

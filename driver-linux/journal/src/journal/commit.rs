@@ -3,7 +3,7 @@
 use super::Journal;
 use crate::chunk::{Stored, StreamId};
 use crate::error::{At, Error};
-use crate::position::{self, POSITION_FILE};
+use crate::position::{POSITION_FILE, Published};
 use crate::recover::Sealed;
 use crate::segment;
 use crate::store::{Store, StoreFile, SyncSite};
@@ -147,7 +147,8 @@ impl<S: Store> Journal<S> {
 
     /// Tells followers how far everything is durable. A failure delays them, no more.
     pub(super) fn publish(&mut self) {
-        let bytes = position::to_bytes(self.id, self.durable_end());
+        let published = Published { journal: self.id, synced: self.durable_end(), oldest: self.checkpoints.oldest };
+        let bytes = published.to_bytes();
         let mut file = match self.position.take() {
             Some(file) => Ok(file),
             None => match self.store.open(POSITION_FILE, true) {

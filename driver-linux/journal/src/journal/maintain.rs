@@ -1,5 +1,7 @@
 //! Checkpoints and the deletion of old segments.
 
+use std::collections::VecDeque;
+
 use super::Journal;
 use crate::checkpoint::{self, Summary};
 use crate::error::{At, Error};
@@ -16,11 +18,11 @@ pub(super) struct Checkpoints {
     /// The file to write next; the other is synced, or is the older one and was synced before.
     slot: usize,
     /// Segments below this are given up.
-    oldest: u64,
+    pub(super) oldest: u64,
     /// What each file, synced by this process, says of that; 0 until it is.
     file_oldest: [u64; 2],
     /// Segments given up and not yet deleted.
-    leaving: Vec<u64>,
+    leaving: VecDeque<u64>,
     /// Bytes of segments behind the last checkpoint.
     pub(super) uncovered: u64,
     /// Length of the last checkpoint.
@@ -43,7 +45,7 @@ impl Checkpoints {
             slot: recovered.slot,
             oldest: recovered.oldest,
             file_oldest: [0; 2],
-            leaving: recovered.leaving.clone(),
+            leaving: recovered.leaving.iter().copied().collect(),
             uncovered: recovered.uncovered,
             len: 0,
         }
@@ -74,7 +76,7 @@ impl<S: Store> Journal<S> {
             done.checkpoint = true;
         }
         let [a, b] = self.checkpoints.file_oldest;
-        while let Some(&segment) = self.checkpoints.leaving.last().filter(|&&segment| segment < a.min(b)) {
+        while let Some(&segment) = self.checkpoints.leaving.front().filter(|&&segment| segment < a.min(b)) {
             let name = segment::name(segment);
             match self.store.remove(&name) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -82,7 +84,7 @@ impl<S: Store> Journal<S> {
                 }
                 _ => done.deleted += 1,
             }
-            self.checkpoints.leaving.pop();
+            self.checkpoints.leaving.pop_front();
         }
         self.stats.deleted_segments += u64::from(done.deleted);
         Ok(done)
@@ -99,7 +101,7 @@ impl<S: Store> Journal<S> {
             if !too_old && !too_much {
                 break;
             }
-            self.checkpoints.leaving.push(first.segment);
+            self.checkpoints.leaving.push_back(first.segment);
             self.checkpoints.oldest = first.segment + 1;
             self.sealed.pop_front();
         }

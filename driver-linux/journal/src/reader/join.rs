@@ -8,8 +8,9 @@ use crate::chain;
 use crate::chunk::Position;
 use crate::entry::ChunkHead;
 use crate::error::{At, Error};
+use crate::position::Published;
 use crate::recover::Damage;
-use crate::segment::{self, Before, Found};
+use crate::segment::{self, Found};
 use crate::store::Store;
 use crate::streams::{Fit, fit};
 use crate::varint;
@@ -175,13 +176,13 @@ impl Walk {
 /// The segments from `from` to the synced place, each with how much of it counts.
 pub(super) fn synced_segments<S: Store>(
     store: &S,
-    journal: u64,
-    synced: Before,
+    published: &Published,
     from: u64,
     since_us: u64,
 ) -> Result<Vec<(u64, u64)>, Error> {
     /// Segments may be deleted between the listing and the look into them.
     const TRIES: u32 = 5;
+    let Published { journal, synced, oldest } = *published;
     if synced.segment == 0 {
         return Ok(Vec::new());
     }
@@ -189,7 +190,7 @@ pub(super) fn synced_segments<S: Store>(
     for _ in 1..TRIES {
         let mut ids = segment::list(store).at(directory, "list the directory")?;
         ids.retain(|&id| id <= synced.segment);
-        let links = match chain::walk(store, &ids, synced.segment, from) {
+        let links = match chain::walk(store, &ids, synced.segment, from.max(oldest)) {
             Ok(chain) => chain.links,
             Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
             Err(e) => return Err(e).at(directory, "follow the segments"),

@@ -28,10 +28,10 @@ pub(super) fn survey<S: Store>(store: &S, summary: &Summary, segment: u64) -> io
     let size = file.size()?;
     let covered = summary.covered;
     let start = if segment == covered.segment { covered.counted.max(ENTRIES_AT) } else { ENTRIES_AT };
-    let published = match position::read(store)? {
-        Some((journal, synced)) if journal == summary.journal && synced.segment == segment => synced.counted,
-        _ => 0,
-    };
+    let published = position::read(store)?.map_or(0, |published| {
+        let ours = published.journal == summary.journal && published.synced.segment == segment;
+        if ours { published.synced.counted } else { 0 }
+    });
     let mut proven = start.max(published);
     let mask = Mask::new(summary.journal, segment);
     let mut scanner = Scanner::new(file, mask, start, size);
@@ -59,7 +59,8 @@ pub(super) fn survey<S: Store>(store: &S, summary: &Summary, segment: u64) -> io
 pub(super) fn finish<S: Store>(store: &S, segment: u64, survey: &Survey) -> io::Result<u64> {
     let mut file = store.open(&segment::name(segment), true)?;
     let mut piece = vec![0; PIECE];
-    let mut at = survey.proven;
+    // The first group's sync covers the header, too: without one, neither is known to be durable.
+    let mut at = if survey.proven > ENTRIES_AT { survey.proven } else { 0 };
     while at < survey.end {
         let len = (survey.end - at).min(PIECE as u64) as usize;
         let got = read_full(&file, &mut piece[..len], at)?;

@@ -29,10 +29,11 @@ impl Dir {
         let path = path.into();
         if !path.is_dir() {
             fs::create_dir_all(&path)?;
-            // The journal's own directory must outlive a power cut as surely as its files do.
-            let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
         }
+        // The journal's own directory must outlive a power cut as surely as its files do; who made it may have died
+        // before seeing to that.
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
         Ok(Self { path })
     }
 

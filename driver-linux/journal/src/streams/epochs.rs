@@ -87,12 +87,15 @@ impl Epochs {
         self.iter_mut().find(|slot| slot.current)
     }
 
-    /// Makes `epoch` the one that the definition in force names, counted from `base`.
+    /// Makes `epoch` the one that the definition in force names, counted from `base`. A record that another epoch
+    /// has begun is void: nobody would join its parts across a definition.
     pub(crate) fn make_current(&mut self, epoch: [u8; 8], base: u64) {
         for slot in self.iter_mut() {
             slot.current = slot.epoch == epoch;
             if slot.current {
                 slot.base = base;
+            } else {
+                slot.offset = 0;
             }
         }
     }

@@ -1,8 +1,6 @@
 //! What is committed comes back: same bytes, same order, same indexes.
 
-mod common;
-
-use common::{EPOCH, PEER, append, append_part, options, read_all, stored};
+use crate::common::{EPOCH, PEER, append, append_part, options, read_all, stored};
 use tallylink_journal::testing::MemStore;
 use tallylink_journal::{Dir, Error, Journal, Options, Position};
 
@@ -150,7 +148,7 @@ fn a_second_writer_is_refused_by_name_while_the_first_lives() {
 #[test]
 fn what_contradicts_itself_or_is_out_of_range_changes_nothing() {
     let store = MemStore::new(1);
-    let small = Options { segment_bytes: 1 << 20, ..options() };
+    let small = Options { segment_bytes: 1 << 10, ..options() };
     assert!(matches!(Journal::open(store.clone(), small), Err(Error::SegmentTooSmall(_))));
     let (mut journal, _) = Journal::open(store.clone(), Options { max_streams: 1, ..options() }).unwrap();
     assert!(matches!(journal.stream(PEER, &[0; 65]), Err(Error::NameTooLong(65))));

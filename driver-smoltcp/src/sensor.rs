@@ -1,0 +1,36 @@
+//! A device end that only sends, with limits for a small board.
+#![cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
+
+use crate::board::Board;
+use crate::device::{DeviceEnd, StartError};
+use tallylink_core::crypto::{Soft, SoftKey};
+use tallylink_core::{Config, Fixed, Provision};
+
+/// Packets out at once.
+const IN_FLIGHT: usize = 8;
+/// The least that a path must carry.
+const DATAGRAM: usize = 1200;
+/// 64 packet numbers each.
+const WINDOW_WORDS: usize = 1;
+
+/// A device end that sends up to `STREAMS` streams, whose records wait in `RING` bytes, and receives none. Suites are computed
+/// in software. Records have at most 1,024 bytes.
+pub type Sensor<const STREAMS: usize, const RING: usize> =
+    DeviceEnd<Soft, Fixed<SoftKey, 1, 0, STREAMS, IN_FLIGHT, RING, 0, DATAGRAM, WINDOW_WORDS>, DATAGRAM>;
+
+impl<const STREAMS: usize, const RING: usize> Sensor<STREAMS, RING> {
+    /// A sensor that is `me`.
+    ///
+    /// # Errors
+    /// The board's, or a [`StartError`] that says what is wrong with the identity.
+    pub fn new<B: Board>(board: &mut B, me: Provision) -> Result<Self, StartError<B::Error>> {
+        let config = Config {
+            // A sender-only end holds nothing ahead of a gap.
+            held: 0,
+            in_flight: IN_FLIGHT as u32,
+            max_peers: 1,
+            ..Config::small()
+        };
+        Self::with(config, Soft, Fixed::new(), board, me)
+    }
+}

@@ -1,0 +1,47 @@
+//! F41: a network card that leaves the UDP checksum zero.
+
+use crate::cable::udp_of;
+use crate::setup::{AMPLE, on_a_cable};
+use smoltcp::time::Duration;
+use smoltcp::wire::IpAddress;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+#[test]
+fn f41_datagrams_without_a_checksum_are_taken_over_ipv4() {
+    let mut w = on_a_cable(IpAddress::v4(10, 0, 2, 15), IpAddress::v4(10, 0, 2, 2), AMPLE);
+    for host in &mut w.hosts {
+        host.phy.lose = Box::new(|frame| {
+            if let Some(mut udp) = udp_of(frame) {
+                udp.set_checksum(0);
+            }
+            false
+        });
+    }
+    w.deliver("temperature", 100, |i| i);
+    assert_eq!(w.device.driver().endpoint().totals().packets_lost, 0);
+}
+
+#[test]
+fn f41_a_retransmission_has_other_bytes() {
+    let mut w = on_a_cable(IpAddress::v4(10, 0, 2, 15), IpAddress::v4(10, 0, 2, 2), AMPLE);
+    w.deliver("before", 5, |_| 61);
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    let all = sent.clone();
+    w.hosts[0].phy.lose = Box::new(move |frame| {
+        let Some(mut udp) = udp_of(frame) else {
+            return false;
+        };
+        all.borrow_mut().push(udp.payload_mut().to_vec());
+        true
+    });
+    let stream = w.device.open(w.now, "after", 4096).unwrap();
+    w.device.push(w.now, stream, &[0x55; 61]).unwrap();
+    assert!(!w.run(Duration::from_secs(20), |_| false));
+    let sent = sent.borrow();
+    let data: Vec<_> = sent.iter().filter(|p| p[0] & 0xc0 == 0x40).collect();
+    assert!(data.len() >= 3, "{} packets", data.len());
+    let bodies: HashSet<_> = data.iter().map(|p| &p[9..]).collect();
+    assert_eq!(bodies.len(), data.len());
+}

@@ -1,0 +1,75 @@
+//! What a receiving end has been given, by stream.
+
+use tallylink_core::wire::{Open, varint};
+use tallylink_core::{Accept, Batch, Deliver, Epoch, Full, InIx, PeerIx, Position, Refusal};
+
+#[derive(Default)]
+pub(crate) struct Inbox {
+    pub(crate) streams: Vec<Received>,
+    /// How many more batches fit; `None` for any number.
+    pub(crate) room: Option<usize>,
+}
+
+#[derive(Default)]
+pub(crate) struct Received {
+    pub(crate) name: String,
+    pub(crate) epoch: Epoch,
+    pub(crate) next: Position,
+    bytes: Vec<u8>,
+}
+
+impl Received {
+    /// The whole records so far.
+    pub(crate) fn records(&self) -> Vec<Vec<u8>> {
+        let mut rest = &self.bytes[..];
+        let mut records = vec![];
+        while let Ok((size, length)) = varint::decode(rest) {
+            let end = length + size as usize;
+            if rest.len() < end {
+                break;
+            }
+            records.push(rest[length..end].to_vec());
+            rest = &rest[end..];
+        }
+        records
+    }
+}
+
+/// How many bytes a record takes in its stored form.
+fn stored_len(size: usize) -> usize {
+    varint::len(size as u64) + size
+}
+
+impl Deliver for Inbox {
+    fn open(&mut self, _: PeerIx, open: &Open<'_>) -> Result<Accept, Refusal> {
+        let known = self.streams.iter().position(|s| s.name == open.name);
+        let at = known.unwrap_or_else(|| {
+            self.streams.push(Received { name: open.name.into(), ..Received::default() });
+            self.streams.len() - 1
+        });
+        let s = &mut self.streams[at];
+        s.epoch = open.epoch;
+        Ok(Accept { stream: InIx(at as u32), stored_below: s.next.number, next: s.next.number })
+    }
+
+    fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
+        if let Some(room) = &mut self.room {
+            *room = room.checked_sub(1).ok_or(Full)?;
+        }
+        let s = &mut self.streams[batch.stream.at()];
+        if batch.from == Position::start_of(s.next.number) {
+            // What came of that record in a session that has ended is void.
+            let whole = s.records().iter().map(|r| stored_len(r.len())).sum();
+            s.bytes.truncate(whole);
+        } else {
+            assert_eq!(batch.from, s.next, "delivery continues the stream");
+        }
+        s.bytes.extend_from_slice(batch.bytes);
+        s.next = batch.to;
+        Ok(())
+    }
+
+    fn gap(&mut self, stream: InIx, _: Epoch, from: u64, below: u64, _: u8) -> Result<(), Full> {
+        panic!("nothing was skipped, yet there is a gap in {stream:?} from {from} to {below}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The driver over smoltcp's devices: a device end and a gateway end, each on a UDP socket, in virtual time.
+
+mod cable;
+mod checksum;
+mod downlink;
+mod full_rings;
+mod inbox;
+mod loopback;
+mod neighbours;
+mod quiet;
+mod setup;
+mod world;
