@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{End, EpochSource, KeyId, Name, OutIx, PeerId, Provision};
+use tallylink_core::{Discard, End, EpochSource, Fault, KeyId, Name, OutIx, PeerId, Provision};
 use tallylink_linux::application::SendsOnly;
 use tallylink_linux::receiver::{InPlace, Record};
 use tallylink_linux::{Application, Network, Settings};
@@ -12,10 +12,7 @@ use tallylink_linux::{Application, Network, Settings};
 type Taken = Rc<RefCell<Vec<(String, u64, Vec<u8>)>>>;
 
 fn settings(of: Settings) -> Settings {
-    Settings {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        ..of
-    }
+    Settings { listen: "127.0.0.1:0".parse().unwrap(), ..of }
 }
 
 fn provision(end: End) -> Provision {
@@ -37,14 +34,8 @@ impl<A: Application + 'static> Pair<A> {
         let peer = sender.add_peer(provision(End::Device)).unwrap();
         sender.connect(peer, receiver.local_addr().unwrap()).unwrap();
         let name = Name::new("temperature").unwrap();
-        let stream = sender
-            .open(peer, name, EpochSource::FirstSession, 0, ring)
-            .unwrap();
-        Self {
-            sender,
-            receiver,
-            stream,
-        }
+        let stream = sender.open(peer, name, EpochSource::FirstSession, 0, ring).unwrap();
+        Self { sender, receiver, stream }
     }
 
     fn stored(&self) -> u64 {
@@ -63,22 +54,29 @@ impl<A: Application + 'static> Pair<A> {
             }
         }
         panic!(
-            "stuck at {} of {below}: {:?} {:?} {:?}",
+            "stuck at {} of {below}: sender {:?} {:?} receiver {:?} {:?}",
             self.stored(),
             self.sender.endpoint().totals(),
+            discards(&self.sender),
             self.receiver.endpoint().totals(),
-            self.receiver.endpoint().counters()
+            discards(&self.receiver)
         );
     }
+}
+
+/// Every reason for a discard or fault that occurred.
+fn discards<A: Application + 'static>(of: &Network<A>) -> Vec<(&'static str, u64)> {
+    let counters = of.endpoint().counters();
+    let discards = Discard::ALL.iter().map(|d| (d.name(), counters.discarded(*d)));
+    let faults = Fault::ALL.iter().map(|f| (f.name(), counters.faults(*f)));
+    discards.chain(faults).filter(|(_, n)| *n > 0).collect()
 }
 
 fn noting() -> (Taken, InPlace<impl FnMut(Record<'_>)>) {
     let taken = Taken::default();
     let notes = Rc::clone(&taken);
     let take = move |r: Record<'_>| {
-        notes
-            .borrow_mut()
-            .push((r.name.to_owned(), r.number, r.bytes.to_vec()));
+        notes.borrow_mut().push((r.name.to_owned(), r.number, r.bytes.to_vec()));
     };
     (taken, InPlace::new(64, take))
 }
