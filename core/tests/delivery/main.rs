@@ -3,7 +3,10 @@
 mod basics;
 mod busy;
 mod credit;
+mod fairness;
 mod hostile;
+mod peers;
+mod positions;
 mod recovery;
 mod restart;
 mod roaming;
