@@ -174,6 +174,22 @@ impl OutStream {
         self.next_queued = OutIx::NONE;
     }
 
+    /// `at` moved back by `bytes` in the ring.
+    pub(crate) fn back_from(&self, at: u32, bytes: u32) -> u32 {
+        match at.checked_sub(bytes) {
+            Some(back) => back,
+            None => at.saturating_add(self.ring_len).saturating_sub(bytes),
+        }
+    }
+
+    /// Bytes from `from` on to `to` in the ring.
+    pub(crate) fn distance(&self, from: u32, to: u32) -> u32 {
+        match to.checked_sub(from) {
+            Some(ahead) => ahead,
+            None => to.saturating_add(self.ring_len).saturating_sub(from),
+        }
+    }
+
     /// `at` moved on by `bytes` in the ring.
     #[inline]
     pub(crate) fn advance(&self, at: u32, bytes: u32) -> u32 {

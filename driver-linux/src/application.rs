@@ -1,7 +1,6 @@
 //! What a program does with what it receives.
 
-use tallylink_core::wire::Open;
-use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, PeerIx, Refusal};
+use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, Open, PeerIx, Refusal};
 
 /// The program's part, called on the network thread.
 ///
@@ -24,6 +23,11 @@ pub trait Application: Deliver {
     /// threads store they report by [`Remote::stored`](crate::network::Remote::stored) instead.
     fn stored(&mut self) -> Option<Stored> {
         None
+    }
+
+    /// Another thread reported this through a [`Remote`](crate::network::Remote).
+    fn confirmed(&mut self, stored: Stored) {
+        let _ = stored;
     }
 
     /// True once when room has returned after `Full`; asked each turn.

@@ -392,6 +392,35 @@ impl<C: Crypto> Cx<'_, C> {
         self.wake(ix);
     }
 
+    /// Puts the cursor back to the oldest position that is not acknowledged.
+    pub(super) fn unsend(&mut self, ix: LinkIx, stream: OutIx) {
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else { return };
+        let Some(front) = s.unacked.front.some().and_then(|f| table.get(f.0 as usize)).copied() else {
+            return;
+        };
+        while let Some(slot) = s.unacked.front.some() {
+            link.flight.free(table, slot);
+            s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
+        }
+        let head = Position::start_of(s.head);
+        let (start, at) = if front.start < head { (head, s.head_at) } else { (front.start, front.ring_at) };
+        let ring = self.p.ring.get(s.ring_start as usize..).unwrap_or(&[]);
+        let ring = ring.get(..s.ring_len as usize).unwrap_or(&[]);
+        let rest = match start.offset {
+            0 => 0,
+            offset => ring::stored_size(ring, s.back_from(at, offset)).saturating_sub(offset),
+        };
+        // What lies between the head and the cursor is at most the whole ring, and not all of it: something was unacknowledged.
+        let sent = s.distance(s.head_at, at);
+        let o = &mut link.outbound;
+        o.used = o.used.saturating_sub(u64::from(s.sent)).saturating_add(u64::from(sent));
+        o.begun_rest = o.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(rest));
+        (s.cursor, s.cursor_at, s.sent, s.rest) = (start, at, sent, rest);
+        self.queue_stream(ix, stream);
+    }
+
     pub(super) fn on_credit(&mut self, ix: LinkIx, at: PeerIx, number: u64, window: u64) {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;

@@ -114,8 +114,25 @@ impl<C: Crypto> Cx<'_, C> {
             }
         }
         link.recovery.probe_due = 1;
+        self.make_room_for_probe(ix);
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         // A probe that leaves nothing behind still counts from now.
         link.recovery.last_asked = self.now;
+    }
+
+    /// Lost chunks hold their slots until they leave again. When a smaller path has cut them up until every slot is held,
+    /// nothing could leave: what is not acknowledged counts as unsent then.
+    fn make_room_for_probe(&mut self, ix: LinkIx) {
+        let Some(at) = self.p.links.get(ix.at()).map(|l| l.peer) else { return };
+        let next = self.p.peers.get(at.at()).map_or(0, |p| p.session.tx_next);
+        if self.free_number(ix, next).is_some() {
+            return;
+        }
+        let mut each = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();
+        while let Some(stream) = each.some() {
+            self.unsend(ix, stream);
+            each = self.p.outbound.get(stream.at()).map(|s| s.next_of_peer).unwrap_or_default();
+        }
     }
 
     pub(super) fn probe_timeout(&self, ix: LinkIx) -> Duration {
@@ -234,14 +251,16 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get(ix.at()) else {
             return Instant::NEVER;
         };
-        let datagram = u64::from(link.path.datagram);
+        let datagram = u64::from(link.path.datagram).min(link.path.budget);
         let has_data = !link.flight.lost.is_empty() || link.outbound.front != crate::ids::OutIx::NONE;
         let held = link.outbound.busy || link.outbound.wanted.is_some() || link.recovery.parked;
         let fits = link.flight.bytes.saturating_add(datagram) <= link.cc.window();
         if !has_data || held || !fits || link.pacer.ready(datagram) || !self.has_session(link.peer) {
             return Instant::NEVER;
         }
-        link.pacer.release(datagram, link.cc.window(), link.rtt.smoothed())
+        let release = link.pacer.release(datagram, link.cc.window(), link.rtt.smoothed());
+        // When that moment is here, it is something else that the packet waits for.
+        if release > self.now { release } else { Instant::NEVER }
     }
 
     /// When the first refused stream of the queue is asked for again.

@@ -8,7 +8,9 @@ use crate::config::{Config, Place};
 use crate::keystore::KeyStore;
 use crate::peer::PeerCommand;
 use crate::query::Query;
-use crate::{Error, Exit, peer, query};
+use crate::serve::Serve;
+use crate::status::Status;
+use crate::{Error, Exit, peer, query, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -50,6 +52,21 @@ enum Command {
     /// Add, list and remove peers, and change their keys
     #[command(subcommand)]
     Peer(PeerCommand),
+    /// Run the gateway
+    ///
+    /// Ends cleanly at SIGTERM or SIGINT. Needs no configuration. Peers may be added and removed while it runs.
+    #[command(after_help = "\
+Examples:
+  tallylink serve
+  tallylink serve --config /etc/tallylink.toml
+  tallylink serve --listen 127.0.0.1:7433 --data ./try")]
+    Serve(Serve),
+    /// Ask the running gateway for its counters, peers, sockets and disk
+    #[command(after_help = "\
+Examples:
+  tallylink status
+  tallylink status --json | jq .counters.discarded")]
+    Status(Status),
     /// Print stored records, also while a gateway runs
     ///
     /// Records come in the order in which they were stored; those of one stream in the order of their index. Records
@@ -79,6 +96,8 @@ impl Cli {
         let config = self.common.settle()?;
         match self.command {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
+            Command::Serve(serve) => serve::run(serve, config),
+            Command::Status(status) => status::run(&status, &config),
             Command::Query(query) => query::run(query, &config),
             Command::Config => peer::print(&config.to_toml()),
         }

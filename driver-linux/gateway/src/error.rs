@@ -75,6 +75,38 @@ pub enum Error {
         /// How many.
         places: u64,
     },
+    /// The data directory is of no use.
+    #[error("{} cannot be made or used: {error}; check its rights, or give another with --data", dir.display())]
+    DataDir {
+        /// Where it should be.
+        dir: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The gateway or the sender cannot start.
+    #[error("{why}; {}", hint(why))]
+    Start {
+        /// What does not work.
+        #[from]
+        why: tallylink_linux::StartError,
+    },
+    /// The system denies what every program needs.
+    #[error("the system refused a thread, a signal or an event queue: {0}; check its limits")]
+    Network(#[source] io::Error),
+    /// No gateway to ask.
+    #[error("no gateway runs with {}; run `tallylink serve`, or give its data directory with --data", socket.display())]
+    NoGateway {
+        /// Where it would answer.
+        socket: PathBuf,
+    },
+    /// The gateway's status socket is of no use.
+    #[error("the status socket {} does not work: {error}; check its rights, or set status_socket", socket.display())]
+    Status {
+        /// Where it is.
+        socket: PathBuf,
+        /// What is wrong.
+        error: io::Error,
+    },
     /// Standard output, or the file that stands for it.
     #[error("the output could not be written: {0}; check where it goes and run the command again")]
     Output(#[source] io::Error),
@@ -102,8 +134,29 @@ impl Error {
             Self::Journal(tallylink_journal::Error::Locked { .. }) => Exit::JournalLocked,
             Self::Journal(tallylink_journal::Error::Version { .. } | tallylink_journal::Error::Foreign { .. })
             | Self::JournalDamaged { .. } => Exit::JournalDamaged,
-            Self::NoJournal { .. } | Self::Journal(_) => Exit::Failed,
+            Self::Start { why: tallylink_linux::StartError::Bind { source, .. } }
+                if source.kind() == io::ErrorKind::AddrNotAvailable =>
+            {
+                Exit::Address
+            }
+            Self::Start { .. } | Self::Network(_) => Exit::Network,
+            Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
+            Self::NoJournal { .. }
+            | Self::Journal(_)
+            | Self::DataDir { .. }
+            | Self::NoGateway { .. }
+            | Self::Status { .. } => Exit::Failed,
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,
         }
+    }
+}
+
+fn hint(error: &tallylink_linux::StartError) -> &'static str {
+    match error {
+        tallylink_linux::StartError::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            "stop the other program, or choose another port with --listen"
+        }
+        tallylink_linux::StartError::Bind { .. } => "choose an address of this machine with --listen",
+        _ => "check the limits of this system",
     }
 }

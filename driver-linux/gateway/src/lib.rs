@@ -13,6 +13,8 @@
 //! | [`peer`] | the `peer` commands |
 //! | [`private_file`] | files that only their owner may read |
 //! | [`query`] | printing what the journal holds |
+//! | [`serve`] | the gateway |
+//! | [`status`] | asking the gateway how it is |
 
 pub mod cli;
 mod clock;
@@ -30,6 +32,8 @@ mod peer_name;
 pub mod private_file;
 pub mod query;
 mod secret;
+pub mod serve;
+pub mod status;
 
 use std::process::ExitCode;
 

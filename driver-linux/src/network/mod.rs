@@ -167,12 +167,18 @@ impl<A: Application + 'static> Network<A> {
     /// # Errors
     /// As [`Network::wait`].
     pub fn run(&mut self) -> io::Result<()> {
-        while !self.shared.stopped() {
+        while !self.stopped() {
             if !self.turn() {
                 self.wait(None, || true)?;
             }
         }
         Ok(())
+    }
+
+    /// True after [`Remote::stop`].
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.shared.stopped()
     }
 
     /// A handle by which other threads reach this network.

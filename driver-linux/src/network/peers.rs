@@ -17,6 +17,9 @@ pub enum AddPeerError {
     /// There are as many as the configuration allows.
     #[error(transparent)]
     NoSpace(#[from] NoSpace),
+    /// The network has stopped.
+    #[error("the network has stopped")]
+    Gone,
     /// It has no key, or two with the same key id.
     #[error("{0}")]
     Core(#[from] Error),

@@ -147,6 +147,7 @@ impl<A: Application + 'static> Network<A> {
         let now = self.clock.now();
         for (_, s) in queue.stored.drain() {
             self.endpoint.stored(now, s.stream, s.epoch, s.below);
+            self.application.confirmed(s);
         }
         let room = std::mem::take(&mut queue.room);
         let calls = std::mem::take(&mut queue.calls);
