@@ -5,7 +5,9 @@ mod busy;
 mod credit;
 mod fairness;
 mod hostile;
+mod names;
 mod peers;
+mod poll;
 mod positions;
 mod recovery;
 mod restart;
@@ -14,5 +16,3 @@ mod session;
 mod stranger;
 mod streams;
 mod support;
-#[path = "../crypto/vectors.rs"]
-mod vectors;
