@@ -2,8 +2,8 @@
 //!
 //! Three ways, from simple to fast: [`Receiver::next`] hands out one record after the other; [`Receiver::take`] lends all
 //! that have come to a function; [`InPlace`] has no thread of its own: the function runs where the packets are decrypted. A
-//! program with a disk implements [`Application`](crate::Application) and reports what is stored through a
-//! [`Remote`](crate::Remote).
+//! program with a disk implements [`Application`] and reports what is stored through a
+//! [`Remote`].
 //!
 //! None of these keeps anything on disk: a record counts as STORED once the program took it, and that holds for as long as
 //! this process lives.
@@ -17,6 +17,8 @@ mod streams;
 pub use in_place::{InPlace, Record};
 pub use streams::Streams;
 
+#[cfg(doc)]
+use crate::application::Application;
 use crate::application::Stored;
 use crate::clock;
 use crate::network::{AddPeerError, Gone, Network, Remote};
@@ -119,11 +121,9 @@ impl Receiver {
     }
 
     /// Where it listens.
-    ///
-    /// # Errors
-    /// None so far.
-    pub fn local_addr(&self) -> std::io::Result<SocketAddr> {
-        Ok(self.local)
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
     }
 
     /// Provisions a sender.

@@ -121,10 +121,13 @@ fn send(suite: Suite, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(D
     let mut stored = 0;
     while stored < job.records {
         push(&mut network, stream, job, &mut packed, &mut next)?;
-        if !network.turn() {
+        let more = network.turn();
+        let reached = network.stream(stream).map_or(0, |s| s.stored_below());
+        // With room for more records there is something to push; without news there is something to wait for.
+        if !more && reached == stored {
             network.wait(Some(PATIENCE), || true)?;
         }
-        stored = network.stream(stream).map_or(0, |s| s.stored_below());
+        stored = reached;
     }
     let elapsed = begun.elapsed();
     meter.stop();
