@@ -38,6 +38,9 @@ impl<C: Crypto> Cx<'_, C> {
             if let (Some(sent), true) = (newly.largest_sent_at, larger) {
                 let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
                 link.rtt.sample(self.now.since(sent), delay);
+                if let Some(peer) = self.p.peers.get_mut(at.at()) {
+                    peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
+                }
             }
             (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             link.recovery.probe_due = 0;

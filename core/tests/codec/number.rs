@@ -62,7 +62,7 @@ proptest! {
     ) {
         let number = bits >> shift;
         let len = truncated_len(span);
-        let far = (u128::from(span) * u128::from(share) >> 16) as u64;
+        let far = ((u128::from(span) * u128::from(share)) >> 16) as u64;
         let expected = if above { number.saturating_add(far) } else { number.saturating_sub(far) };
         prop_assert_eq!(expand(expected, truncate(number, len), len), Some(number));
     }

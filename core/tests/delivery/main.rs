@@ -3,7 +3,12 @@
 mod basics;
 mod busy;
 mod credit;
+mod fairness;
 mod hostile;
+mod names;
+mod peers;
+mod poll;
+mod positions;
 mod recovery;
 mod restart;
 mod roaming;
@@ -11,5 +16,3 @@ mod session;
 mod stranger;
 mod streams;
 mod support;
-#[path = "../crypto/vectors.rs"]
-mod vectors;

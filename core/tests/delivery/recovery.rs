@@ -28,6 +28,12 @@ fn jitter_makes_less_than_one_percent_go_twice() {
     let totals = pair.device.endpoint.totals();
     let share = totals.chunks_repeated as f64 / totals.packets_sent as f64;
     println!("{} of {} packets went twice", totals.chunks_repeated, totals.packets_sent);
+    println!(
+        "spurious {} lost {} rtt {:?}",
+        totals.losses_spurious,
+        totals.packets_lost,
+        pair.device.endpoint.storage().peers[0].rtt()
+    );
     assert!(share < 0.01, "{share}");
 }
 

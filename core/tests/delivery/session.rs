@@ -25,6 +25,7 @@ fn the_first_record_leaves_after_one_round_trip() {
     assert_eq!(pair.gateway.inbox.stream("s").records(), [record(0, 61)]);
     pair.run(2 * ROUND_TRIP);
     assert_eq!(pair.device.outbound(0).stored_below(), 1);
+    assert!((ROUND_TRIP..ROUND_TRIP + 30_000).contains(&pair.device.endpoint.storage().peers[0].rtt().as_micros()));
     for node in [&pair.device, &pair.gateway] {
         assert!(node.told(Event::Connected(PEER)));
         assert_eq!(node.endpoint.storage().peers[0].suite(), Some(Suite::Aes128Gcm), "the fastest that both have");

@@ -66,7 +66,7 @@ proptest! {
     fn a_walk_ends_where_the_bytes_end(sizes in sizes(), share: u16) {
         let plain = Plain::new(&sizes);
         let len = plain.bytes.len();
-        let from = len * usize::from(share) >> 16;
+        let from = (len * usize::from(share)) >> 16;
         prop_assume!(plain.may_cut(from));
         for to in (from + 1..=len).filter(|to| plain.may_cut(*to)) {
             let chunk = plain.chunk(from, to);
@@ -87,7 +87,7 @@ proptest! {
     fn the_new_part_of_a_chunk_is_the_chunk_from_there(sizes in sizes(), share: u16) {
         let plain = Plain::new(&sizes);
         let len = plain.bytes.len();
-        let from = len * usize::from(share) >> 16;
+        let from = (len * usize::from(share)) >> 16;
         prop_assume!(plain.may_cut(from) && from + 1 < len);
         let chunk = plain.chunk(from, len);
         for next in (from + 1..len).filter(|next| plain.may_cut(*next)) {

@@ -17,7 +17,7 @@ impl Fleet {
     /// `devices` devices, each with one stream, and a gateway with `links` links.
     pub(crate) fn new(config: &Config, devices: usize, links: usize, ring: usize) -> Self {
         let config = Config { max_peers: devices.next_power_of_two() as u32, ..config.clone() };
-        let gateway = Node::new(config.clone(), End::Gateway, "10.0.0.1:2000", [devices, links, devices, 1], 0);
+        let gateway = Node::new(config.clone(), End::Gateway, "10.0.0.1:2000", [devices, links, devices, 1 << 22], 0);
         let devices = (0..devices as u32).map(|n| {
             let address = format!("10.0.{}.{}:1000", 1 + n / 200, 1 + n % 200);
             let mut node = Node::new(config.clone(), End::Device, &address, [1, 1, 1, ring], n);
@@ -31,6 +31,15 @@ impl Fleet {
 
     pub(crate) fn push(&mut self, device: usize, record: &[u8]) -> Result<u64, PushError> {
         self.devices[device].endpoint.push(at(self.now), OutIx(0), record)
+    }
+
+    /// The gateway gets a stream to each device, with `ring` bytes for it.
+    pub(crate) fn give_gateway_streams(&mut self, ring: u32) {
+        for n in 0..self.devices.len() as u32 {
+            let (ix, peer, name) = (OutIx(n), PeerIx(n), Name::new("down").unwrap());
+            let ring = n * ring..(n + 1) * ring;
+            self.gateway.endpoint.open(at(self.now), ix, peer, name, EpochSource::FirstSession, 0, ring).unwrap();
+        }
     }
 
     pub(crate) fn run(&mut self, until: u64) {

@@ -15,6 +15,9 @@ pub(crate) struct Datagram {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// Says of a datagram, to the gateway or from it, whether it is lost.
+type Lose = Box<dyn FnMut(bool, &[u8]) -> bool>;
+
 /// A device end, a gateway end, and what is on its way between them.
 pub(crate) struct Pair {
     pub(crate) now: u64,
@@ -24,8 +27,7 @@ pub(crate) struct Pair {
     pub(crate) delay_us: u64,
     /// What each datagram takes longer.
     pub(crate) jitter: Box<dyn FnMut() -> u64>,
-    /// Returns true for a datagram that is lost.
-    pub(crate) lose: Box<dyn FnMut(bool, &[u8]) -> bool>,
+    pub(crate) lose: Lose,
     pub(crate) sent: [usize; 2],
     /// Copies of all that was sent, if wanted.
     pub(crate) capture: Option<Vec<(bool, Vec<u8>)>>,
