@@ -8,9 +8,10 @@ use crate::config::{Config, Place};
 use crate::keystore::KeyStore;
 use crate::peer::PeerCommand;
 use crate::query::Query;
+use crate::send::Send;
 use crate::serve::Serve;
 use crate::status::Status;
-use crate::{Error, Exit, peer, query, serve, status};
+use crate::{Error, Exit, peer, query, send, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -61,6 +62,16 @@ Examples:
   tallylink serve --config /etc/tallylink.toml
   tallylink serve --listen 127.0.0.1:7433 --data ./try")]
     Serve(Serve),
+    /// Send records to a gateway, and end when every one is stored
+    ///
+    /// Records are the lines of standard input (the newline belongs to the record), frames, or whole files. The exit
+    /// code is 0 only when all of them are on the gateway's disk.
+    #[command(after_help = "\
+Examples:
+  seq 1 1000000 | tallylink send --to gw.example:7433 --key roof.key --stream numbers
+  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log
+  tallylink send --to 192.0.2.1:7433 --key roof.key --stream images *.jpg")]
+    Send(Send),
     /// Ask the running gateway for its counters, peers, sockets and disk
     #[command(after_help = "\
 Examples:
@@ -97,6 +108,7 @@ impl Cli {
         match self.command {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
             Command::Serve(serve) => serve::run(serve, config),
+            Command::Send(send) => send::run(&send, &config),
             Command::Status(status) => status::run(&status, &config),
             Command::Query(query) => query::run(query, &config),
             Command::Config => peer::print(&config.to_toml()),

@@ -13,6 +13,7 @@
 //! | [`peer`] | the `peer` commands |
 //! | [`private_file`] | files that only their owner may read |
 //! | [`query`] | printing what the journal holds |
+//! | [`send`] | sending records to a gateway |
 //! | [`serve`] | the gateway |
 //! | [`status`] | asking the gateway how it is |
 
@@ -25,6 +26,7 @@ mod exit;
 mod hex;
 pub mod host_port;
 pub mod keystore;
+mod log;
 mod output;
 pub mod peer;
 mod peer_id;
@@ -32,6 +34,7 @@ mod peer_name;
 pub mod private_file;
 pub mod query;
 mod secret;
+pub mod send;
 pub mod serve;
 pub mod status;
 
