@@ -151,6 +151,17 @@ pub enum Error {
         /// How many are stored.
         stored: u64,
     },
+    /// The demo could not run to its end.
+    #[error("the demo failed: {0}")]
+    Demo(String),
+    /// The demo found what must not be.
+    #[error("NOT EXACT: keep {} and run the demo again with --seed {seed}; please report it", dir.display())]
+    NotExact {
+        /// Its data.
+        dir: PathBuf,
+        /// What it was drawn from.
+        seed: u64,
+    },
     /// Standard output, or the file that stands for it.
     #[error("the output could not be written: {0}; check where it goes and run the command again")]
     Output(#[source] io::Error),
@@ -186,13 +197,14 @@ impl Error {
             Self::Resolve { .. } => Exit::Address,
             Self::Stream { .. } => Exit::Usage,
             Self::Record { large: true, .. } => Exit::RecordTooLarge,
-            Self::Record { .. } | Self::NotStored { .. } => Exit::NotStored,
+            Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } => Exit::NotStored,
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Start { .. } | Self::Network(_) => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
             Self::NoJournal { .. }
             | Self::Journal(_)
             | Self::DataDir { .. }
+            | Self::Demo(_)
             | Self::NoGateway { .. }
             | Self::Status { .. } => Exit::Failed,
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,

@@ -8,6 +8,7 @@
 //! | [`cli`] | commands, options and their help |
 //! | [`config`] | the configuration file and its keys |
 //! | [`keystore`] | peers and their keys on disk, and following them while they change |
+//! | [`demo`] | all of it once, over a bad network |
 //! | [`device`] | what a device needs of its key, in every form `peer add` prints |
 //! | [`host_port`] | where a gateway can be reached |
 //! | [`peer`] | the `peer` commands |
@@ -20,6 +21,7 @@
 pub mod cli;
 mod clock;
 pub mod config;
+pub mod demo;
 pub mod device;
 mod error;
 mod exit;
