@@ -34,7 +34,7 @@ pub struct Peer {
     pub(crate) first_in: InIx,
     pub(crate) first_out: OutIx,
     pub(crate) next_dirty: PeerIx,
-    /// Smoothed round-trip time of the last link.
+    /// Smoothed round-trip time, as it was last measured.
     pub(crate) rtt_us: u32,
     /// The end that we are; `None` for an empty slot.
     pub(crate) end: Option<End>,
@@ -186,6 +186,12 @@ impl Peer {
     #[must_use]
     pub fn suite(&self) -> Option<Suite> {
         self.session.suite
+    }
+
+    /// The largest record that the other end takes, while a session lives.
+    #[must_use]
+    pub fn largest_record(&self) -> Option<u32> {
+        self.has_session().then_some(self.session.limits.max_record)
     }
 
     /// The smoothed round-trip time, zero when it was never measured.

@@ -1,7 +1,6 @@
 //! What a program does with what it receives.
 
-use tallylink_core::wire::Open;
-use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, PeerIx, Refusal};
+use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, Open, PeerIx, Refusal};
 
 /// The program's part, called on the network thread.
 ///
@@ -26,6 +25,11 @@ pub trait Application: Deliver {
         None
     }
 
+    /// Another thread reported this through a [`Remote`](crate::network::Remote).
+    fn confirmed(&mut self, stored: Stored) {
+        let _ = stored;
+    }
+
     /// True once when room has returned after `Full`; asked each turn.
     fn room(&mut self) -> bool {
         false
@@ -45,7 +49,7 @@ impl Deliver for SendsOnly {
         Err(Full)
     }
 
-    fn gap(&mut self, _stream: InIx, _from: u64, _below: u64, _reason: u8) -> Result<(), Full> {
+    fn gap(&mut self, _stream: InIx, _epoch: Epoch, _from: u64, _below: u64, _reason: u8) -> Result<(), Full> {
         Err(Full)
     }
 }

@@ -35,10 +35,7 @@ pub(crate) fn left(deadline: time::Instant) -> time::Duration {
     deadline.saturating_duration_since(read())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a driver reads the clock, here and nowhere else"
-)]
+#[expect(clippy::disallowed_methods, reason = "a driver reads the clock, here and nowhere else")]
 #[inline]
 fn read() -> time::Instant {
     time::Instant::now()

@@ -1,5 +1,6 @@
 //! What a program can choose.
 
+use crate::network::AddPeerError;
 use std::net::{Ipv6Addr, SocketAddr};
 use tallylink_core::{Config, ConfigError};
 
@@ -22,15 +23,7 @@ impl Settings {
     /// For a program that mostly sends, to one gateway.
     #[must_use]
     pub fn sender() -> Self {
-        Self {
-            config: Config {
-                held: 256,
-                max_peers: 8,
-                ..Config::default()
-            },
-            links: 1,
-            ..Self::receiver()
-        }
+        Self { config: Config { held: 256, max_peers: 8, ..Config::default() }, links: 1, ..Self::receiver() }
     }
 
     /// For a program that mostly receives, from many peers.
@@ -64,6 +57,12 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The peer that was given from the start is unusable.
+    #[error("peer: {0}")]
+    Peer(#[from] AddPeerError),
+    /// The name to listen on has no address.
+    #[error("the name to listen on has no address")]
+    NoAddress,
     /// The kernel has no entropy.
     #[error("the system gives no entropy: {0}")]
     Entropy(#[from] getrandom::Error),

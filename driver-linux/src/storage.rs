@@ -8,8 +8,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use tallylink_core::{
-    Config, Held, InStream, Link, LinkIx, OutIx, OutStream, Parts, Peer, PeerId, PeerIx, Sent,
-    Storage,
+    Config, Held, InStream, Link, LinkIx, OutIx, OutStream, Parts, Peer, PeerId, PeerIx, Sent, Storage,
 };
 
 /// An endpoint's arrays: those that a peer or a stream takes a part of grow, the others are sized once.
@@ -115,10 +114,7 @@ impl<K> Boxed<K> {
         let popped = self.free_peers.pop_if(|free| *free == at);
         debug_assert!(popped.is_some(), "only the last free slot is given out");
         let (hasher, peers) = (&self.hasher, &self.peers);
-        self.ids
-            .insert_unique(hash_at(hasher, peers, at), at, |ix| {
-                hash_at(hasher, peers, *ix)
-            });
+        self.ids.insert_unique(hash_at(hasher, peers, at), at, |ix| hash_at(hasher, peers, *ix));
     }
 
     /// Forgets a peer that is about to be removed, and what its streams take.
@@ -143,11 +139,7 @@ impl<K> Boxed<K> {
     }
 
     /// A slot and a ring of `bytes` for another stream of `peer`.
-    pub(crate) fn claim_stream(
-        &mut self,
-        peer: PeerIx,
-        bytes: u32,
-    ) -> Result<(OutIx, Range<u32>), NoSpace> {
+    pub(crate) fn claim_stream(&mut self, peer: PeerIx, bytes: u32) -> Result<(OutIx, Range<u32>), NoSpace> {
         let range = self.space.take(bytes).ok_or(NoSpace::Ring)?;
         if self.ring.len() < range.end as usize {
             self.ring.resize(range.end as usize, 0);

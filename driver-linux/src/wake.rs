@@ -18,10 +18,7 @@ pub(crate) struct Wake {
 
 impl Wake {
     pub(crate) fn new(waker: mio::Waker) -> Self {
-        Self {
-            asleep: AtomicBool::new(false),
-            waker,
-        }
+        Self { asleep: AtomicBool::new(false), waker }
     }
 
     /// Call this after work was put where the sleeper looks.
@@ -42,11 +39,7 @@ impl Wake {
     }
 
     /// Runs `sleep` unless `idle` says, after everybody can see that we are about to sleep, that there is work.
-    pub(crate) fn sleep(
-        &self,
-        idle: impl FnOnce() -> bool,
-        sleep: impl FnOnce() -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub(crate) fn sleep(&self, idle: impl FnOnce() -> bool, sleep: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         self.asleep.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let slept = if idle() { sleep() } else { Ok(()) };
@@ -81,11 +74,7 @@ impl Gate {
     }
 
     /// Waits until `ready` gives something, or `deadline` has passed.
-    pub(crate) fn wait<T>(
-        &self,
-        deadline: Option<time::Instant>,
-        mut ready: impl FnMut() -> Option<T>,
-    ) -> Option<T> {
+    pub(crate) fn wait<T>(&self, deadline: Option<time::Instant>, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
         if let Some(found) = ready() {
             return Some(found);
         }
@@ -98,10 +87,7 @@ impl Gate {
             }
             let left = deadline.map(crate::clock::left);
             guard = match left {
-                None => self
-                    .changed
-                    .wait(guard)
-                    .unwrap_or_else(PoisonError::into_inner),
+                None => self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner),
                 Some(left) if left.is_zero() => break None,
                 Some(left) => {
                     let woken = self.changed.wait_timeout(guard, left);

@@ -10,8 +10,6 @@ use crate::storage::of_link;
 use crate::time::{Duration, Instant};
 use crate::wire::{AckRanges, PacketRange};
 
-/// A packet this many numbers below one that was acknowledged is lost (RFC 9002 §6.1.1).
-const PACKET_THRESHOLD: u32 = 3;
 /// The most ranges of one ACK that are looked at; the largest numbers come first.
 const RANGES: usize = 64;
 /// The most numbers of one ACK that are looked up among packets that were declared lost.
@@ -40,6 +38,9 @@ impl<C: Crypto> Cx<'_, C> {
             if let (Some(sent), true) = (newly.largest_sent_at, larger) {
                 let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
                 link.rtt.sample(self.now.since(sent), delay);
+                if let Some(peer) = self.p.peers.get_mut(at.at()) {
+                    peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
+                }
             }
             (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             link.recovery.probe_due = 0;
@@ -167,17 +168,19 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
-        match sent.state {
-            State::Lost => {
-                link.flight.free(table, slot);
-                self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
-                self.chunk_arrived(ix, slot, &sent);
-            }
-            State::Repeated => {
-                link.flight.free(table, slot);
-                self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
-            }
-            State::Flight | State::Free => {}
+        if !matches!(sent.state, State::Lost | State::Repeated) {
+            return;
+        }
+        link.flight.free(table, slot);
+        self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
+        if sent.carried.has(Carried::COUNTED) {
+            let behind = link.recovery.largest_acked.map_or(0, |l| (l as u32).wrapping_sub(sent.number));
+            let age = self.now.since(sent.sent_at);
+            link.recovery.reordering.widen(behind, age, &link.rtt, self.st.config.in_flight);
+            link.cc.not_lost(sent.sent_at);
+        }
+        if sent.state == State::Lost {
+            self.chunk_arrived(ix, slot, &sent);
         }
     }
 
@@ -191,7 +194,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(largest) = link.recovery.largest_acked else {
             return;
         };
-        let delay = link.rtt.loss_delay();
+        let (threshold, delay) = (link.recovery.reordering.packets(), link.recovery.reordering.delay(&link.rtt));
         let (mut first, mut last) = (None, self.now);
         loop {
             let table = of_link(self.p.sent, ix, each);
@@ -205,7 +208,7 @@ impl<C: Crypto> Cx<'_, C> {
                 break;
             }
             let overdue = sent.sent_at + delay;
-            if behind < PACKET_THRESHOLD && overdue > self.now {
+            if behind < threshold && overdue > self.now {
                 link.recovery.loss_at = overdue;
                 break;
             }
@@ -216,6 +219,9 @@ impl<C: Crypto> Cx<'_, C> {
             last = sent.sent_at;
             if !link.outbound.busy && !sent.carried.has(Carried::PROBE) {
                 link.cc.lost(sent.sent_at, self.now);
+                if let Some(sent) = table.get_mut(slot.0 as usize) {
+                    sent.carried = sent.carried.with(Carried::COUNTED);
+                }
             }
             if sent.carried.has(Carried::SKIP) {
                 self.skip_lost(ix, stream, number);

@@ -5,7 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::error::{Error, PushError};
-use crate::ids::{Epoch, LinkIx, Name, OutIx, PeerIx, Position};
+use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx, Position};
 use crate::recovery::sent::Carried;
 use crate::ring;
 use crate::storage::of_link;
@@ -121,7 +121,7 @@ impl<C: Crypto> Cx<'_, C> {
             let s = self.p.outbound.get(ix.at()).filter(|s| s.peer != PeerIx::NONE).ok_or(PushError::NoStream)?;
             let size = varint::encode(u64::from(len)).map_err(|_| PushError::TooLarge)?;
             let stored = u64::from(len).saturating_add(size.as_slice().len() as u64);
-            if len > self.st.config.max_record || stored > u64::from(s.ring_len) {
+            if len > self.st.config.max_record || stored > u64::from(s.ring_len) || s.next >= LARGEST_NUMBER {
                 return Err(PushError::TooLarge);
             }
             if stored > u64::from(s.room()) {
@@ -143,6 +143,9 @@ impl<C: Crypto> Cx<'_, C> {
     pub(super) fn push_batch(&mut self, ix: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
         let s = self.p.outbound.get(ix.at()).filter(|s| s.peer != PeerIx::NONE).ok_or(PushError::NoStream)?;
         let (room, len) = (s.room(), s.ring_len);
+        if s.next.saturating_add(packed.len() as u64) > LARGEST_NUMBER {
+            return Err(PushError::TooLarge);
+        }
         let run =
             ring::measure(packed, room, self.st.config.max_record).ok_or_else(|| match varint::decode(packed) {
                 Ok((size, _)) if size > u64::from(self.st.config.max_record) => PushError::TooLarge,
@@ -467,6 +470,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
+        // It is an answer, although nothing was acknowledged.
+        (link.recovery.probes, link.recovery.unanswered) = (0, 0);
         while let Some(slot) = s.unacked.front.some() {
             link.flight.free(table, slot);
             s.unacked.remove(table, slot, crate::recovery::sent::stream_links);

@@ -60,10 +60,13 @@ impl<C: Crypto> Cx<'_, C> {
         } else if probe_at <= now {
             self.probe(ix, at);
         }
-        if self.poll_at(ix) <= now
-            && let Some(link) = self.p.links.get_mut(ix.at())
-        {
-            link.say.ping = true;
+        if self.poll_at(ix) <= now {
+            // Without a session there is nobody to PING.
+            if !self.has_session(at) {
+                self.start_exchange(ix, Duration::ZERO);
+            } else if let Some(link) = self.p.links.get_mut(ix.at()) {
+                link.say.ping = true;
+            }
         }
         self.numbers_used_up(at);
         debug_assert!(self.flight_adds_up(ix), "in flight is the sum of what is out");
@@ -167,7 +170,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get(link.peer.at()) else {
             return Instant::NEVER;
         };
-        if peer.end != Some(End::Device) || !peer.has_session() || !link.flight.is_empty() {
+        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() {
             return Instant::NEVER;
         }
         peer.heard + poll

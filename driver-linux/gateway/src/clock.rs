@@ -1,6 +1,14 @@
-//! The one place of this program that reads the wall clock. What it says is shown to people, never relied on.
+//! The one place of this program that reads clocks. What the wall clock says is shown to people, never relied on.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The time to measure by.
+#[inline]
+pub(crate) fn monotonic() -> Instant {
+    #[expect(clippy::disallowed_methods, reason = "groups of records and messages to people are timed")]
+    let now = Instant::now();
+    now
+}
 
 /// Whole seconds since 1970; 0 on a machine whose clock stands before that.
 pub(crate) fn unix_seconds() -> u64 {

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::keystore::KeyStore;
 use crate::{Error, clock};
 use format::Printer;
-use names::Names;
+pub(crate) use names::Names;
 use select::Selection;
 use wait::Watch;
 

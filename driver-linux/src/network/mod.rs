@@ -14,6 +14,8 @@
 
 mod peers;
 mod remote;
+#[cfg(test)]
+mod tests;
 mod transmit;
 
 pub use peers::{AddPeerError, OpenError};
@@ -76,15 +78,8 @@ impl<A: Application + 'static> Network<A> {
     /// # Errors
     /// [`StartError`]
     pub fn new(settings: &Settings, application: A) -> Result<Self, StartError> {
-        let io = Udp::bind(
-            settings.listen,
-            settings.receive_buffer,
-            settings.send_buffer,
-        )
-        .map_err(|source| StartError::Bind {
-            listen: settings.listen,
-            source,
-        })?;
+        let io = Udp::bind(settings.listen, settings.receive_buffer, settings.send_buffer)
+            .map_err(|source| StartError::Bind { listen: settings.listen, source })?;
         Self::over(Box::new(io), settings, application, boot_seed()?)
     }
 
@@ -145,11 +140,7 @@ impl<A: Application + 'static> Network<A> {
     ///
     /// # Errors
     /// When the system's event queue fails.
-    pub fn wait(
-        &mut self,
-        at_most: Option<Duration>,
-        idle: impl FnOnce() -> bool,
-    ) -> io::Result<()> {
+    pub fn wait(&mut self, at_most: Option<Duration>, idle: impl FnOnce() -> bool) -> io::Result<()> {
         if self.maybe_readable {
             return Ok(());
         }
@@ -178,12 +169,18 @@ impl<A: Application + 'static> Network<A> {
     /// # Errors
     /// As [`Network::wait`].
     pub fn run(&mut self) -> io::Result<()> {
-        while !self.shared.stopped() {
+        while !self.stopped() {
             if !self.turn() {
                 self.wait(None, || true)?;
             }
         }
         Ok(())
+    }
+
+    /// True after [`Remote::stop`].
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.shared.stopped()
     }
 
     /// A handle by which other threads reach this network.
@@ -248,15 +245,13 @@ impl<A: Application + 'static> Network<A> {
                 self.maybe_readable = false;
                 break;
             }
-            let now = self.clock.now();
+            let (now, before) = (self.clock.now(), datagrams);
             for (path, run) in self.incoming.runs() {
                 let streams = self.application.streams().saturating_add(STREAMS_AHEAD);
                 self.endpoint.storage_mut().grow_inbound(streams as usize);
                 for datagram in run {
                     datagrams += 1;
-                    let handled =
-                        self.endpoint
-                            .handle_datagram(now, path, datagram, &mut self.application);
+                    let handled = self.endpoint.handle_datagram(now, path, datagram, &mut self.application);
                     if let Ok(Handled::Reply(len)) = handled
                         && let Some(answer) = datagram.get(..len)
                     {
@@ -264,6 +259,7 @@ impl<A: Application + 'static> Network<A> {
                     }
                 }
             }
+            self.counters.datagrams_received += datagrams as u64 - before as u64;
             // An error in place of datagrams counts too: work per turn is bounded.
             datagrams += 1;
         }
@@ -280,10 +276,7 @@ impl<A: Application + 'static> Network<A> {
     }
 
     /// How long to sleep: `None` when a deadline has passed already.
-    #[expect(
-        clippy::option_option,
-        reason = "not sleeping and sleeping without end are different"
-    )]
+    #[expect(clippy::option_option, reason = "not sleeping and sleeping without end are different")]
     fn timeout(&mut self, at_most: Option<Duration>) -> Option<Option<Duration>> {
         let Some(due) = self.endpoint.next_timeout() else {
             return Some(at_most);

@@ -5,8 +5,7 @@ use crate::application::Application;
 use crate::storage::NoSpace;
 use std::net::SocketAddr;
 use tallylink_core::{
-    EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Provision, PushError,
-    Pushed, Storage,
+    EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Provision, PushError, Pushed, Storage,
 };
 
 /// A peer was not added.
@@ -18,6 +17,9 @@ pub enum AddPeerError {
     /// There are as many as the configuration allows.
     #[error(transparent)]
     NoSpace(#[from] NoSpace),
+    /// The network has stopped.
+    #[error("the network has stopped")]
+    Gone,
     /// It has no key, or two with the same key id.
     #[error("{0}")]
     Core(#[from] Error),
@@ -89,8 +91,7 @@ impl<A: Application + 'static> Network<A> {
     /// # Errors
     /// When there is no such peer, or this end is not its device.
     pub fn connect(&mut self, peer: PeerIx, gateway: SocketAddr) -> Result<(), Error> {
-        self.endpoint
-            .connect(self.clock.now(), peer, Path::to(gateway))
+        self.endpoint.connect(self.clock.now(), peer, Path::to(gateway))
     }
 
     /// Device end: asks the gateway for whatever it has, now.
@@ -114,9 +115,7 @@ impl<A: Application + 'static> Network<A> {
         let storage = self.endpoint.storage_mut();
         let (at, ring) = storage.claim_stream(peer, ring_bytes)?;
         let now = self.clock.now();
-        let opened = self
-            .endpoint
-            .open(now, at, peer, name, source, first, ring);
+        let opened = self.endpoint.open(now, at, peer, name, source, first, ring);
         if let Err(why) = opened {
             self.endpoint.storage_mut().release_stream(at);
             return Err(why.into());

@@ -50,12 +50,7 @@ impl<A> Shared<A> {
             wake,
             any: AtomicBool::new(false),
             stop: AtomicBool::new(false),
-            queue: Mutex::new(Queue {
-                stored: HashMap::default(),
-                room: false,
-                calls: VecDeque::new(),
-                gone: false,
-            }),
+            queue: Mutex::new(Queue { stored: HashMap::default(), room: false, calls: VecDeque::new(), gone: false }),
         }
     }
 
@@ -118,10 +113,7 @@ impl<A: Application + 'static> Remote<A> {
     ///
     /// # Errors
     /// [`Gone`]; it did not run.
-    pub fn call<T: Send + 'static>(
-        &self,
-        call: impl FnOnce(&mut Network<A>) -> T + Send + 'static,
-    ) -> Result<T, Gone> {
+    pub fn call<T: Send + 'static>(&self, call: impl FnOnce(&mut Network<A>) -> T + Send + 'static) -> Result<T, Gone> {
         let (tell, told) = sync_channel(1);
         self.run(move |network| {
             // Nobody listens when the caller has died: that is its own affair.
@@ -155,6 +147,7 @@ impl<A: Application + 'static> Network<A> {
         let now = self.clock.now();
         for (_, s) in queue.stored.drain() {
             self.endpoint.stored(now, s.stream, s.epoch, s.below);
+            self.application.confirmed(s);
         }
         let room = std::mem::take(&mut queue.room);
         let calls = std::mem::take(&mut queue.calls);
@@ -181,9 +174,7 @@ impl<A> Drop for Network<A> {
 
 impl<A> Clone for Remote<A> {
     fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
+        Self { shared: Arc::clone(&self.shared) }
     }
 }
 

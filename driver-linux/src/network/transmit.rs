@@ -65,8 +65,6 @@ impl<A: Application + 'static> Network<A> {
     }
 
     fn watch(&mut self, interest: Interest) -> bool {
-        self.io
-            .watch(self.poll.registry(), SOCKET, interest)
-            .is_ok()
+        self.io.watch(self.poll.registry(), SOCKET, interest).is_ok()
     }
 }

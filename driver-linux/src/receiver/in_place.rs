@@ -4,10 +4,7 @@ use super::join::{Joiner, Piece};
 use super::streams::Streams;
 use crate::application::{Application, Stored};
 use std::fmt;
-use tallylink_core::wire::Open;
-use tallylink_core::{
-    Accept, Batch, Deliver, Epoch, Event, Full, InIx, PeerIx, Position, Refusal,
-};
+use tallylink_core::{Accept, Batch, Deliver, Epoch, Full, InIx, Open, PeerIx, Refusal};
 
 /// One record, lent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +36,18 @@ impl<F: FnMut(Record<'_>)> InPlace<F> {
     /// At most `max_streams` streams, all peers together.
     #[must_use]
     pub fn new(max_streams: u32, take: F) -> Self {
-        Self {
-            streams: Streams::new(max_streams),
-            joiners: Vec::new(),
-            taken: Vec::new(),
-            take,
-        }
+        Self { streams: Streams::new(max_streams), joiners: Vec::new(), taken: Vec::new(), take }
     }
 
-    fn moved(&mut self, stream: InIx, to: Position) {
-        if let Some(entry) = self.streams.get_mut(stream)
-            && entry.next < to.number
-        {
-            if entry.next == entry.stored_below {
-                self.taken.push(stream);
+    fn moved(&mut self, stream: InIx, epoch: Epoch, to: u64) {
+        if let Some(entry) = self.streams.get_mut(stream) {
+            let progress = entry.at(epoch);
+            if progress.next < to {
+                if progress.next == progress.stored_below {
+                    self.taken.push(stream);
+                }
+                progress.next = to;
             }
-            entry.next = to.number;
         }
     }
 }
@@ -69,35 +62,22 @@ impl<F: FnMut(Record<'_>)> Deliver for InPlace<F> {
 
     #[inline]
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
-        let (Some(joiner), Some(entry)) = (
-            self.joiners.get_mut(batch.stream.at()),
-            self.streams.get(batch.stream),
-        ) else {
+        let (Some(joiner), Some(entry)) = (self.joiners.get_mut(batch.stream.at()), self.streams.get(batch.stream))
+        else {
             return Err(Full);
         };
-        let piece = Piece {
-            from: batch.from,
-            to: batch.to,
-            first_start: batch.first_start as usize,
-            bytes: batch.bytes,
-        };
+        let piece =
+            Piece { from: batch.from, to: batch.to, first_start: batch.first_start as usize, bytes: batch.bytes };
         let (name, take) = (entry.name.as_str(), &mut self.take);
         joiner.records(&piece, |number, bytes| {
-            take(Record {
-                peer: entry.peer,
-                stream: batch.stream,
-                name,
-                epoch: entry.epoch,
-                number,
-                bytes,
-            });
+            take(Record { peer: entry.peer, stream: batch.stream, name, epoch: batch.epoch, number, bytes });
         });
-        self.moved(batch.stream, batch.to);
+        self.moved(batch.stream, batch.epoch, batch.to.number);
         Ok(())
     }
 
-    fn gap(&mut self, stream: InIx, _from: u64, below: u64, _reason: u8) -> Result<(), Full> {
-        self.moved(stream, Position::start_of(below));
+    fn gap(&mut self, stream: InIx, epoch: Epoch, _from: u64, below: u64, _reason: u8) -> Result<(), Full> {
+        self.moved(stream, epoch, below);
         Ok(())
     }
 }
@@ -109,16 +89,10 @@ impl<F: FnMut(Record<'_>)> Application for InPlace<F> {
 
     fn stored(&mut self) -> Option<Stored> {
         let stream = self.taken.pop()?;
-        let entry = self.streams.get_mut(stream)?;
-        entry.stored_below = entry.next;
-        Some(Stored {
-            stream,
-            epoch: entry.epoch,
-            below: entry.next,
-        })
+        let progress = &mut self.streams.get_mut(stream)?.now;
+        progress.stored_below = progress.next;
+        Some(Stored { stream, epoch: progress.epoch, below: progress.next })
     }
-
-    fn event(&mut self, _event: Event) {}
 
     fn peer_removed(&mut self, peer: PeerIx) {
         self.streams.forget(peer);
@@ -127,8 +101,6 @@ impl<F: FnMut(Record<'_>)> Application for InPlace<F> {
 
 impl<F> fmt::Debug for InPlace<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InPlace")
-            .field("streams", &self.streams)
-            .finish_non_exhaustive()
+        f.debug_struct("InPlace").field("streams", &self.streams).finish_non_exhaustive()
     }
 }

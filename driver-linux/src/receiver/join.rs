@@ -26,9 +26,7 @@ impl Joiner {
         let mut number = piece.from.number;
         let mut bytes = piece.bytes;
         if piece.from.offset > 0 {
-            let (rest, after) = bytes
-                .split_at_checked(piece.first_start)
-                .unwrap_or((bytes, &[]));
+            let (rest, after) = bytes.split_at_checked(piece.first_start).unwrap_or((bytes, &[]));
             self.unfinished.extend_from_slice(rest);
             bytes = after;
             if number == piece.to.number {
@@ -77,12 +75,7 @@ mod tests {
 
     #[test]
     fn whole_and_empty_records_come_out_as_they_are() {
-        let piece = Piece {
-            from: at(7, 0),
-            to: at(10, 0),
-            first_start: 0,
-            bytes: &[1, b'a', 0, 2, b'b', b'c'],
-        };
+        let piece = Piece { from: at(7, 0), to: at(10, 0), first_start: 0, bytes: &[1, b'a', 0, 2, b'b', b'c'] };
         let expected = vec![(7, b"a".to_vec()), (8, vec![]), (9, b"bc".to_vec())];
         assert_eq!(joined(&mut Joiner::default(), &piece), expected);
     }

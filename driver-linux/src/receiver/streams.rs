@@ -2,8 +2,7 @@
 
 use hashbrown::HashMap;
 use std::hash::RandomState;
-use tallylink_core::wire::Open;
-use tallylink_core::{Accept, Epoch, InIx, Name, PeerIx, Refusal};
+use tallylink_core::{Accept, Epoch, InIx, Name, Open, PeerIx, Refusal};
 
 /// Streams by peer and name, and how far each was taken. It lasts as long as the process.
 #[derive(Debug)]
@@ -19,25 +18,49 @@ pub struct Streams {
 pub(super) struct Entry {
     pub(super) peer: PeerIx,
     pub(super) name: Name,
+    /// The epoch that records came of last.
+    pub(super) now: Progress,
+    /// The one before.
+    before: Option<Progress>,
+}
+
+/// How far an epoch was taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
     pub(super) epoch: Epoch,
     /// Number of the first record that was not given to the application.
     pub(super) next: u64,
     /// Number of the first record that the application has not taken.
     pub(super) stored_below: u64,
-    /// The epoch before: its records may still be asked about.
-    before: Option<(Epoch, u64)>,
+}
+
+impl Entry {
+    /// What is known of an epoch: nothing, for most.
+    fn known(&self, epoch: Epoch) -> Progress {
+        let known = std::iter::once(self.now).chain(self.before).find(|p| p.epoch == epoch);
+        known.unwrap_or(Progress { epoch, ..Progress::default() })
+    }
+
+    /// What is kept of an epoch.
+    pub(super) fn of(&mut self, epoch: Epoch) -> Option<&mut Progress> {
+        std::iter::once(&mut self.now).chain(&mut self.before).find(|p| p.epoch == epoch)
+    }
+
+    /// The epoch that records come of now.
+    pub(super) fn at(&mut self, epoch: Epoch) -> &mut Progress {
+        if self.now.epoch != epoch {
+            let now = self.known(epoch);
+            self.before = Some(std::mem::replace(&mut self.now, now));
+        }
+        &mut self.now
+    }
 }
 
 impl Streams {
     /// Room for `max` streams, all peers together.
     #[must_use]
     pub fn new(max: u32) -> Self {
-        Self {
-            names: HashMap::default(),
-            entries: Vec::new(),
-            free: Vec::new(),
-            max,
-        }
+        Self { names: HashMap::default(), entries: Vec::new(), free: Vec::new(), max }
     }
 
     /// How many indices were given out.
@@ -77,29 +100,13 @@ impl Streams {
             Some(known) => *known,
             None => self.add(key, open.epoch)?,
         };
-        let entry = self.get_mut(stream).ok_or(Refusal::TooMany)?;
-        if entry.epoch != open.epoch {
-            let before = entry.before.replace((entry.epoch, entry.stored_below));
-            // Back to the epoch before: a sender's outbox was restored. What was taken stays taken.
-            let below = before.filter(|(e, _)| *e == open.epoch).map_or(0, |b| b.1);
-            (entry.epoch, entry.next, entry.stored_below) = (open.epoch, below, below);
-        }
-        Ok(Accept {
-            stream,
-            stored_below: entry.stored_below,
-            next: entry.next,
-        })
+        let known = self.get(stream).ok_or(Refusal::TooMany)?.known(open.epoch);
+        Ok(Accept { stream, stored_below: known.stored_below, next: known.next })
     }
 
     fn add(&mut self, key: (PeerIx, Name), epoch: Epoch) -> Result<InIx, Refusal> {
-        let entry = Entry {
-            peer: key.0,
-            name: key.1.clone(),
-            epoch,
-            next: 0,
-            stored_below: 0,
-            before: None,
-        };
+        let entry =
+            Entry { peer: key.0, name: key.1.clone(), now: Progress { epoch, ..Progress::default() }, before: None };
         let stream = match self.free.pop() {
             Some(free) => {
                 let slot = self.get_mut(free).ok_or(Refusal::TooMany)?;
@@ -116,15 +123,10 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Forgets the streams of a peer that was removed.
-    pub fn forget(&mut self, peer: PeerIx) {
-        let free = &mut self.free;
-        self.names.retain(|(whose, _), stream| {
-            let keep = *whose != peer;
-            if !keep {
-                free.push(*stream);
-            }
-            keep
-        });
+    /// Forgets the streams of a peer that was removed, and returns their indices: they will be given out again.
+    pub fn forget(&mut self, peer: PeerIx) -> Vec<InIx> {
+        let gone: Vec<InIx> = self.names.extract_if(|(whose, _), _| *whose == peer).map(|(_, stream)| stream).collect();
+        self.free.extend_from_slice(&gone);
+        gone
     }
 }

@@ -1,5 +1,8 @@
 //! Receiving: coalesced datagrams, many a call, taken apart again.
 
+#[cfg(test)]
+mod tests;
+
 use super::counters::SocketCounters;
 use super::io::{Arrived, Datagrams, RECEIVE_SLOTS};
 use std::io::{self, IoSliceMut};
@@ -45,9 +48,7 @@ impl Incoming {
             std::array::from_fn(|_| IoSliceMut::new(slots.next().unwrap_or_default()));
         let offered = self.offered.min(RECEIVE_SLOTS);
         counters.receive_calls += 1;
-        let (Some(slots), Some(arrived)) =
-            (slots.get_mut(..offered), self.arrived.get_mut(..offered))
-        else {
+        let (Some(slots), Some(arrived)) = (slots.get_mut(..offered), self.arrived.get_mut(..offered)) else {
             return false;
         };
         match io.receive(slots, arrived) {
@@ -71,17 +72,11 @@ impl Incoming {
     }
 
     /// What the last [`Incoming::fill`] received: datagrams of one path each.
-    pub(crate) fn runs(
-        &mut self,
-    ) -> impl Iterator<Item = (&Path, impl Iterator<Item = &mut [u8]>)> {
-        self.buffer
-            .chunks_exact_mut(SLOT)
-            .zip(self.arrived.iter())
-            .take(self.filled)
-            .map(|(slot, arrived)| {
-                let bytes = slot.get_mut(..arrived.len).unwrap_or_default();
-                (&arrived.path, split(bytes, arrived.stride))
-            })
+    pub(crate) fn runs(&mut self) -> impl Iterator<Item = (&Path, impl Iterator<Item = &mut [u8]>)> {
+        self.buffer.chunks_exact_mut(SLOT).zip(self.arrived.iter()).take(self.filled).map(|(slot, arrived)| {
+            let bytes = slot.get_mut(..arrived.len).unwrap_or_default();
+            (&arrived.path, split(bytes, arrived.stride))
+        })
     }
 }
 

@@ -19,11 +19,7 @@ pub(crate) trait Datagrams: Debug + Send {
     fn send(&self, to: &Path, bytes: &[u8], segment: Option<usize>) -> io::Result<()>;
 
     /// Receives into as many slots as there are datagrams, or runs of datagrams, to be had now.
-    fn receive(
-        &self,
-        slots: &mut [IoSliceMut<'_>],
-        arrived: &mut [Arrived],
-    ) -> io::Result<usize>;
+    fn receive(&self, slots: &mut [IoSliceMut<'_>], arrived: &mut [Arrived]) -> io::Result<usize>;
 
     /// How many segments one send may have; 1 when the system has no segmented sends.
     fn max_segments(&self) -> usize;
@@ -50,11 +46,8 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    pub(crate) const NOTHING: Self = Self {
-        path: Path::to(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)),
-        len: 0,
-        stride: 0,
-    };
+    pub(crate) const NOTHING: Self =
+        Self { path: Path::to(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)), len: 0, stride: 0 };
 }
 
 /// A UDP socket.
@@ -79,13 +72,7 @@ impl Udp {
         let buffers = kernel::set_buffers(&socket, receive, send)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let v6 = socket.local_addr()?.is_ipv6();
-        Ok(Self {
-            socket: UdpSocket::from_std(socket.into()),
-            state,
-            v6,
-            watched: false,
-            buffers,
-        })
+        Ok(Self { socket: UdpSocket::from_std(socket.into()), state, v6, watched: false, buffers })
     }
 
     /// The address in the family of the socket.
@@ -120,27 +107,17 @@ impl Datagrams for Udp {
             segment_size: segment,
             src_ip: to.local.map(|ip| self.family(ip)),
         };
-        self.state
-            .try_send(UdpSockRef::from(&self.socket), &transmit)
+        self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
     }
 
-    fn receive(
-        &self,
-        slots: &mut [IoSliceMut<'_>],
-        arrived: &mut [Arrived],
-    ) -> io::Result<usize> {
+    fn receive(&self, slots: &mut [IoSliceMut<'_>], arrived: &mut [Arrived]) -> io::Result<usize> {
         let mut meta = [RecvMeta::default(); RECEIVE_SLOTS];
-        let n = self
-            .state
-            .recv(UdpSockRef::from(&self.socket), slots, &mut meta)?;
+        let n = self.state.recv(UdpSockRef::from(&self.socket), slots, &mut meta)?;
         for (to, from) in arrived.iter_mut().zip(meta.iter().take(n)) {
             let mut remote = from.addr;
             remote.set_ip(remote.ip().to_canonical());
             *to = Arrived {
-                path: Path {
-                    local: from.dst_ip.map(|ip| ip.to_canonical()),
-                    remote,
-                },
+                path: Path { local: from.dst_ip.map(|ip| ip.to_canonical()), remote },
                 len: from.len,
                 stride: from.stride,
             };

@@ -68,10 +68,7 @@ pub(crate) fn drops(socket: &(impl AsFd + AsRawFd)) -> Option<u64> {
 
 /// Finds the line of `inode` and returns its last column.
 fn drops_in(table: &str, inode: &str) -> Option<u64> {
-    let line = table
-        .lines()
-        .skip(1)
-        .find(|line| line.split_whitespace().nth(9) == Some(inode))?;
+    let line = table.lines().skip(1).find(|line| line.split_whitespace().nth(9) == Some(inode))?;
     line.split_whitespace().last()?.parse().ok()
 }
 

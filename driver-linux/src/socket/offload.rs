@@ -25,21 +25,14 @@ struct Refused {
 
 impl Offload {
     pub(super) fn new(works: bool) -> Self {
-        Self {
-            works,
-            refused: HashMap::default(),
-        }
+        Self { works, refused: HashMap::default() }
     }
 
     /// True when segments of `size` bytes to this peer may share a send.
     #[inline]
     pub(super) fn allows(&self, now: Instant, peer: PeerIx, size: usize) -> bool {
         self.works
-            && (self.refused.is_empty()
-                || self
-                    .refused
-                    .get(&peer)
-                    .is_none_or(|r| size < r.from || r.until <= now))
+            && (self.refused.is_empty() || self.refused.get(&peer).is_none_or(|r| size < r.from || r.until <= now))
     }
 
     /// The device or its driver cannot do it. Returns true the first time.

@@ -3,6 +3,9 @@
 //! Nothing here waits, and nothing here loses what the system would still take: a batch that the socket has no room for is
 //! kept until it has. Whatever else the system says of a batch is dealt with inside the same call.
 
+#[cfg(test)]
+mod tests;
+
 use super::counters::SocketCounters;
 use super::io::Datagrams;
 use super::offload::Offload;
@@ -97,18 +100,12 @@ impl Outgoing {
     }
 
     /// Sends the batch.
-    pub(crate) fn flush(
-        &mut self,
-        io: &dyn Datagrams,
-        now: Instant,
-        counters: &mut SocketCounters,
-    ) -> Flushed {
+    pub(crate) fn flush(&mut self, io: &dyn Datagrams, now: Instant, counters: &mut SocketCounters) -> Flushed {
         let mut failed = None;
         while self.done < self.len {
             let rest = self.buffer.get(self.done..self.len).unwrap_or(&[]);
-            let segmented = rest.len() > self.segment
-                && !self.singly
-                && self.offload.allows(now, self.peer, self.segment);
+            let segmented =
+                rest.len() > self.segment && !self.singly && self.offload.allows(now, self.peer, self.segment);
             let bytes = match rest.split_at_checked(self.segment) {
                 Some((first, _)) if !segmented => first,
                 _ => rest,
@@ -173,12 +170,7 @@ impl Outgoing {
     }
 
     /// Sends an answer back where its trigger came from. An answer is never worth waiting for.
-    pub(crate) fn reply(
-        io: &dyn Datagrams,
-        path: &Path,
-        bytes: &[u8],
-        counters: &mut SocketCounters,
-    ) {
+    pub(crate) fn reply(io: &dyn Datagrams, path: &Path, bytes: &[u8], counters: &mut SocketCounters) {
         counters.send_calls += 1;
         match io.send(path, bytes, None) {
             Ok(()) => {

@@ -5,8 +5,9 @@ pub(super) fn reason(code: Option<u8>) -> &'static str {
     match code {
         None => "lost_here",
         Some(1) => "overwritten",
-        Some(2) => "too_large",
-        Some(3) => "stored_elsewhere",
+        Some(2) => "above_limit",
+        Some(3) => "before_first",
+        Some(4) => "given_up",
         Some(_) => "other",
     }
 }

@@ -1,0 +1,240 @@
+//! `serve`: the gateway.
+//!
+//! ```text
+//! network thread ── bounded byte queue ──> journal writer
+//!       ^   ^                                    │
+//!       │   └──────── how far it is stored ──────┘
+//!       └──────────── peers, as the key store changes
+//! ```
+//!
+//! A chunk is acknowledged once it is in the queue. When the queue is full the network thread answers so before it
+//! acknowledges, and nothing that was acknowledged is dropped. When the journal fails, every session ends, and senders
+//! send again what is not stored.
+
+mod bridge;
+mod ingest;
+mod peers;
+mod queue;
+mod status;
+mod streams;
+mod writer;
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use tallylink_journal::{Dir, Journal, Options, Recovery, Retention};
+use tallylink_linux::{Network, Remote, Settings};
+use tracing::{info, warn};
+
+use crate::config::{Bytes, Config, Limit, Suite};
+use crate::keystore::KeyStore;
+use crate::{Error, Exit, clock, log, peer};
+use bridge::Bridge;
+use ingest::Ingest;
+use streams::Streams;
+use writer::Writer;
+
+/// The arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Listen on ADDR; goes before the configuration's `listen`
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+}
+
+/// How long after a failure of the journal it is tried again, at first and at most.
+const RETRY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(4));
+
+/// Runs the gateway until SIGTERM or SIGINT.
+///
+/// # Errors
+/// It cannot start: the address or the data directory are of no use, or in use. Once it runs, nothing ends it but the
+/// signals and a failing event queue.
+pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
+    if let Some(listen) = serve.listen {
+        config.listen = listen;
+    }
+    log::start(config.log);
+    make_data_dir(&config.data_dir())?;
+    let (journal, recovery) = open_journal(&config)?;
+    tell(&recovery, &config.journal_dir());
+
+    let bridge = Arc::new(Bridge::default());
+    let (put, take) = queue::queue(usize::try_from(config.queue.0).unwrap_or(usize::MAX));
+    let streams = Streams::of(&journal, max_streams(&journal));
+    let (send_network, receive_network) = mpsc::channel::<Remote<Ingest>>();
+    let writer = {
+        let (bridge, interval) = (Arc::clone(&bridge), config.commit_interval.0);
+        let checks_age = config.retain_age != Limit::Unlimited;
+        spawn("journal", move || {
+            // The network thread needs this thread's handle before it can be reached itself.
+            if let Ok(remote) = receive_network.recv() {
+                let wake = Box::new(move || remote.notify());
+                Writer::new(journal, take, bridge, wake, interval, checks_age).run();
+            }
+        })?
+    };
+    let ingest = Ingest::new(streams, put, Arc::clone(&bridge), writer.thread().clone());
+    let mut network = Network::new(&settings(&config), ingest)?;
+    let remote = network.remote();
+    let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network)?;
+    let _ = send_network.send(remote.clone());
+    watch_signals(&bridge, &remote)?;
+    let listening = network.local_addr().map_err(Error::Network)?;
+    let status = status::Server::bind(&config, listening, Arc::clone(&bridge))?;
+
+    let ready = format!("listening on {listening} for {} peers, data in {}\n", keys.len(), config.data_dir().display());
+    let follows = remote.clone();
+    spawn("peers", move || keys.follow(&follows))?;
+    let asks = remote.clone();
+    let socket = status.path().to_owned();
+    spawn("status", move || status.run(&asks))?;
+    peer::print(&ready)?;
+
+    let ran = turn_until_stopped(&mut network, &bridge);
+    info!("stopping");
+    // Nobody asks any more; and the writer ends when the queue has no other end.
+    let _ = fs::remove_file(socket);
+    drop(network);
+    writer.thread().unpark();
+    let _ = writer.join();
+    ran.map_err(Error::Network)
+}
+
+/// The network thread's loop.
+fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Result<()> {
+    let mut closed: Option<Instant> = None;
+    let mut retry = RETRY.0;
+    while !bridge.stopped() {
+        network.application_mut().begin_turn(clock::unix_micros());
+        let more = network.turn();
+        network.application_mut().end_turn();
+        if bridge.take_failure() {
+            network.end_sessions();
+            network.application_mut().close();
+            // A disk that failed again at once is given more time.
+            let again = closed.is_some_and(|until| clock::monotonic() < until + RETRY.1);
+            retry = if again { (2 * retry).min(RETRY.1) } else { RETRY.0 };
+            closed = Some(clock::monotonic() + retry);
+            continue;
+        }
+        let mut at_most = None;
+        if network.application().is_closed()
+            && let Some(until) = closed
+        {
+            let left = until.saturating_duration_since(clock::monotonic());
+            if left.is_zero() && network.application_mut().reopen() {
+                continue;
+            }
+            at_most = Some(left.max(Duration::from_millis(1)));
+        }
+        if !more {
+            network.wait(at_most, || !bridge.has_news())?;
+        }
+    }
+    Ok(())
+}
+
+fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
+    let path = config.journal_dir();
+    let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
+    let mut salt = [0; 8];
+    getrandom::fill(&mut salt).map_err(|error| tallylink_linux::StartError::Entropy(error))?;
+    let bytes = |limit: Limit<Bytes>| match limit {
+        Limit::At(Bytes(bytes)) => Some(bytes),
+        Limit::Unlimited => None,
+    };
+    let options = Options {
+        salt: u64::from_le_bytes(salt),
+        segment_bytes: config.segment.0,
+        retention: Retention {
+            freed: false,
+            max_bytes: bytes(config.retain_bytes),
+            max_age_us: match config.retain_age {
+                Limit::At(span) => Some(u64::try_from(span.0.as_micros()).unwrap_or(u64::MAX)),
+                Limit::Unlimited => None,
+            },
+        },
+        ..Options::default()
+    };
+    Ok(Journal::open(dir, options)?)
+}
+
+fn settings(config: &Config) -> Settings {
+    let mut settings = Settings::receiver();
+    settings.listen = config.listen;
+    let core = &mut settings.config;
+    core.max_record = u32::try_from(config.max_record.0).unwrap_or(u32::MAX);
+    core.max_credit = config.credit_max.0;
+    core.suites = config.suites.0.iter().fold(tallylink_core::crypto::Suites::NONE, |all, suite| {
+        all.with(match suite {
+            Suite::Aes128GcmSiv => tallylink_core::crypto::Suite::Aes128GcmSiv,
+            Suite::Aes128Gcm => tallylink_core::crypto::Suite::Aes128Gcm,
+        })
+    });
+    settings
+}
+
+fn max_streams<S: tallylink_journal::Store>(_journal: &Journal<S>) -> u32 {
+    Options::default().max_streams
+}
+
+/// Says what recovery found, if that was anything out of the ordinary.
+fn tell(recovery: &Recovery, journal: &Path) {
+    let dir = journal.display();
+    if recovery.created {
+        info!("made a new journal in {dir}");
+    }
+    if recovery.torn_bytes > 0 {
+        info!(
+            "cut off {} bytes that were being written when the gateway ended; their senders still have them",
+            recovery.torn_bytes
+        );
+    }
+    if recovery.damaged_places > 0 || recovery.missing_segments > 0 {
+        warn!(
+            "the journal in {dir} is damaged in {} places ({} bytes), and {} segments are missing; everything else is used",
+            recovery.damaged_places, recovery.damaged_bytes, recovery.missing_segments
+        );
+    }
+}
+
+/// Makes the data directory, for its owner only.
+fn make_data_dir(dir: &Path) -> Result<(), Error> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|error| Error::DataDir { dir: dir.to_owned(), error })
+}
+
+/// The first signal asks the gateway to stop; the second does not ask.
+fn watch_signals(bridge: &Arc<Bridge>, remote: &Remote<Ingest>) -> Result<(), Error> {
+    let failed = Error::Network;
+    let second = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let exit = i32::from(Exit::Interrupted as u8);
+        signal_hook::flag::register_conditional_shutdown(signal, exit, Arc::clone(&second)).map_err(failed)?;
+        signal_hook::flag::register(signal, Arc::clone(&second)).map_err(failed)?;
+    }
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    let (bridge, remote) = (Arc::clone(bridge), remote.clone());
+    spawn("signals", move || {
+        if signals.forever().next().is_some() {
+            bridge.stop();
+            remote.notify();
+        }
+    })?;
+    Ok(())
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, Error> {
+    thread::Builder::new().name(name.to_owned()).spawn(work).map_err(Error::Network)
+}

@@ -1,0 +1,199 @@
+//! Streams, as the sender's thread sees them.
+
+use super::stream::Shared;
+use crate::application::Application;
+use crate::network::Network;
+use rtrb::Consumer;
+use std::sync::Arc;
+use tallylink_core::wire::varint;
+use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, Open, OutIx, PeerIx, PushError, Refusal};
+
+/// The application of a sender: it receives nothing, and passes on what is confirmed.
+#[derive(Debug, Default)]
+pub(crate) struct Outlets {
+    /// Streams that were opened since the thread last looked.
+    pub(super) opened: Vec<Outlet>,
+    /// Somebody waits for a session, although nothing is outstanding.
+    pub(super) wanted: bool,
+    told: Vec<Option<Arc<Shared>>>,
+}
+
+impl Outlets {
+    pub(super) fn add(&mut self, outlet: Outlet) {
+        let at = outlet.at.at();
+        if self.told.len() <= at {
+            self.told.resize(at + 1, None);
+        }
+        self.told[at] = Some(Arc::clone(&outlet.shared));
+        self.opened.push(outlet);
+    }
+}
+
+impl Deliver for Outlets {
+    fn open(&mut self, _peer: PeerIx, _open: &Open<'_>) -> Result<Accept, Refusal> {
+        Err(Refusal::Name)
+    }
+
+    fn records(&mut self, _batch: Batch<'_>) -> Result<(), Full> {
+        Err(Full)
+    }
+
+    fn gap(&mut self, _stream: InIx, _epoch: Epoch, _from: u64, _below: u64, _reason: u8) -> Result<(), Full> {
+        Err(Full)
+    }
+}
+
+impl Application for Outlets {
+    fn streams(&self) -> u32 {
+        0
+    }
+
+    fn event(&mut self, event: Event) {
+        let (at, received, stored) = match event {
+            Event::Received(at, below) => (at, below, 0),
+            Event::Stored(at, below) => (at, below, below),
+            Event::Refused(at, reason) => {
+                tracing::warn!("the receiver refuses stream {}, reason {reason}; it is asked again", at.0);
+                return;
+            }
+            Event::Rejected(_, reason) => {
+                tracing::warn!("the gateway rejects this sender: {reason:?}; it is asked again");
+                return;
+            }
+            _ => return,
+        };
+        if let Some(Some(shared)) = self.told.get(at.at()) {
+            shared.confirmed(received, stored);
+        }
+    }
+}
+
+/// A stream's queue, and where it leads.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    at: OutIx,
+    queue: Consumer<u8>,
+    shared: Arc<Shared>,
+    /// The room of the ring when the next record did not fit.
+    full_at: Option<u32>,
+}
+
+impl Outlet {
+    pub(super) fn new(at: OutIx, queue: Consumer<u8>, shared: Arc<Shared>) -> Self {
+        Self { at, queue, shared, full_at: None }
+    }
+
+    /// True while something is not STORED.
+    pub(super) fn outstanding(&self) -> bool {
+        self.shared.outstanding()
+    }
+
+    /// True when there is something to move, and room for it.
+    pub(super) fn ready(&self, network: &Network<Outlets>) -> bool {
+        !self.queue.is_empty() && (self.full_at.is_none() || self.full_at != room(network, self.at))
+    }
+
+    /// True when there is nothing to move, or has been no room since.
+    pub(super) fn idle(&self) -> bool {
+        self.full_at.is_some() || self.queue.is_empty()
+    }
+
+    /// Moves what fits from the queue to the ring. Returns true when something was moved.
+    pub(super) fn pump(&mut self, network: &mut Network<Outlets>) -> bool {
+        if !self.ready(network) {
+            return false;
+        }
+        let Ok(chunk) = self.queue.read_chunk(self.queue.slots()) else {
+            return false;
+        };
+        let (front, back) = chunk.as_slices();
+        let mut run = Run { network, at: self.at, moved: 0, full: false };
+        if back.is_empty() {
+            run.push(front);
+        } else {
+            run.push_wrapped(front, back);
+        }
+        let (moved, full) = (run.moved, run.full);
+        chunk.commit(moved);
+        self.full_at = if full { room(network, self.at) } else { None };
+        if moved > 0 {
+            self.shared.gate.notify();
+        }
+        moved > 0
+    }
+}
+
+fn room(network: &Network<Outlets>, at: OutIx) -> Option<u32> {
+    network.stream(at).map(|s| s.room())
+}
+
+/// Packed records on their way to a ring.
+struct Run<'a> {
+    network: &'a mut Network<Outlets>,
+    at: OutIx,
+    moved: usize,
+    full: bool,
+}
+
+impl Run<'_> {
+    fn push(&mut self, packed: &[u8]) {
+        if packed.is_empty() || self.full {
+            return;
+        }
+        match self.network.push_batch(self.at, packed) {
+            Ok(pushed) => {
+                self.moved += pushed.bytes;
+                self.full = pushed.bytes < packed.len();
+            }
+            Err(why) => {
+                debug_assert_eq!(why, PushError::Full, "the stream checked each record");
+                self.full = true;
+            }
+        }
+    }
+
+    /// One record may lie across the end of the queue.
+    fn push_wrapped(&mut self, front: &[u8], back: &[u8]) {
+        let (whole, across) = front.split_at(whole_records(front));
+        self.push(whole);
+        if across.is_empty() {
+            self.push(back);
+            return;
+        }
+        if self.full {
+            return;
+        }
+        let mut head = [0; 8];
+        for (to, from) in head.iter_mut().zip(across.iter().chain(back)) {
+            *to = *from;
+        }
+        let Ok((size, len)) = varint::decode(&head) else {
+            debug_assert!(false, "the stream writes the sizes");
+            return;
+        };
+        let stored = len + size as usize;
+        let bytes = || across.iter().chain(back).skip(len);
+        let pushed = self.network.push_with(self.at, size as u32, |a, b| {
+            a.iter_mut().chain(b).zip(bytes()).for_each(|(to, from)| *to = *from);
+        });
+        if pushed.is_err() {
+            self.full = true;
+            return;
+        }
+        self.moved += stored;
+        self.push(back.get(stored.saturating_sub(across.len())..).unwrap_or(&[]));
+    }
+}
+
+/// How many bytes of the front are whole records.
+fn whole_records(packed: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some((size, len)) = packed.get(at..).and_then(|rest| varint::decode(rest).ok()) {
+        let next = at + len + size as usize;
+        if next > packed.len() {
+            break;
+        }
+        at = next;
+    }
+    at
+}
