@@ -284,6 +284,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// A link has nothing to send now: its timer is set, or it is spare.
     pub(super) fn settle(&mut self, ix: LinkIx) {
+        self.unqueue_spent(ix);
         if self.is_idle(ix) {
             self.list_spare(ix);
             self.set_deadline(ix, Instant::NEVER);

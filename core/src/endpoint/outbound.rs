@@ -229,7 +229,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return;
         };
-        if s.queued || (s.unsent() == 0 && (s.skip.is_none() || s.skip_out)) {
+        if s.queued || !s.has_something() {
             return;
         }
         (s.queued, s.next_queued) = (true, OutIx::NONE);
@@ -237,6 +237,17 @@ impl<C: Crypto> Cx<'_, C> {
         match back.some().and_then(|b| self.p.outbound.get_mut(b.at())) {
             Some(last) => last.next_queued = stream,
             None => link.outbound.front = stream,
+        }
+    }
+
+    /// Takes streams off the front of the list whose records were stored or given up while they stood there.
+    pub(super) fn unqueue_spent(&mut self, ix: LinkIx) {
+        loop {
+            let front = self.p.links.get(ix.at()).map(|l| l.outbound.front).unwrap_or_default();
+            match self.p.outbound.get(front.at()) {
+                Some(s) if !s.has_something() => self.unqueue_front(ix),
+                _ => return,
+            }
         }
     }
 
