@@ -171,6 +171,8 @@ impl<C: Crypto> Cx<'_, C> {
             words.fill(0);
         }
         self.p.peers.get_mut(at.at())?.link = ix;
+        // What was pushed while no link was free waits for this.
+        self.requeue_streams(ix);
         Some(ix)
     }
 

@@ -167,9 +167,9 @@ impl<C: Crypto> Cx<'_, C> {
         tx: Option<C::Key>,
         rx: Option<C::Key>,
     ) -> Option<crate::ids::LinkIx> {
-        // Streams may wait in a list of a link that never had a session: they are listed anew below.
-        self.forget_session(at);
         let ix = self.acquire(at)?;
+        // Streams may wait in the list of a link that never had a session: they are listed anew below.
+        self.forget_session(at);
         self.reset_link(ix);
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
