@@ -1,7 +1,7 @@
 //! What feeds a stream's ring: the application directly, or the outbox on disk, epoch by epoch.
 
 use crate::end::{Shared, Up};
-use crate::outbox::Outbox;
+use crate::outbox::{Kept, Outbox};
 use crate::plan::StreamPlan;
 use crate::rng::Rng;
 use std::ops::Range;
@@ -9,6 +9,9 @@ use tallylink_core::{EpochSource, Instant, Name, OutIx, PeerIx, PushError};
 
 /// Reason of a gap: the ring was overwritten (wire-format §6.5).
 const OVERWRITTEN: u8 = 1;
+
+/// An outbox takes nothing more while it holds this many bytes: the world has an end.
+const BACKLOG: u64 = 10_000;
 
 /// A stream of one boot of its sender.
 #[derive(Clone, Debug)]
@@ -81,8 +84,7 @@ impl Sending<'_> {
     }
 
     fn keep(&mut self, size: u32, rng: &mut Rng) -> Result<bool, String> {
-        let backlog: u64 = self.outbox.epochs.iter().map(|e| e.written - e.stored).sum();
-        if backlog > 300 {
+        if self.backlog() > BACKLOG {
             return Ok(false);
         }
         let newest = match self.out().newest {
@@ -102,6 +104,16 @@ impl Sending<'_> {
         kept.written += 1;
         self.shared.ledger.borrow_mut().source_mut(kept.source).sizes.push(size);
         Ok(true)
+    }
+
+    /// Bytes in the outbox that are not STORED.
+    fn backlog(&self) -> u64 {
+        let ledger = self.shared.ledger.borrow();
+        let of = |e: &Kept| {
+            let sizes = &ledger.source(e.source).sizes;
+            sizes[e.stored as usize..].iter().map(|s| u64::from(*s) + 1).sum::<u64>()
+        };
+        self.outbox.epochs.iter().map(of).sum()
     }
 
     fn plan_stream(&self) -> usize {

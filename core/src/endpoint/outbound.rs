@@ -306,6 +306,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Ok(());
         };
         s.opening = Opening::Open;
+        s.gap_closed(stored_below);
         if stored_below > s.next {
             // This end was rolled back or copied: those numbers have a content already, so they are passed over.
             self.free_below(ix, stream, u64::MAX);
@@ -334,6 +335,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Err(Stop::Fault(Fault::StoredUnsent));
         }
         s.opening = Opening::Open;
+        s.gap_closed(below);
         if below > s.head {
             self.free_below(ix, stream, below);
             self.confirmation_moved(ix);
@@ -418,6 +420,7 @@ impl<C: Crypto> Cx<'_, C> {
         o.used = o.used.saturating_sub(u64::from(s.sent)).saturating_add(u64::from(sent));
         o.begun_rest = o.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(rest));
         (s.cursor, s.cursor_at, s.sent, s.rest) = (start, at, sent, rest);
+        s.skip_out = false;
         self.queue_stream(ix, stream);
     }
 

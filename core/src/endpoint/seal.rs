@@ -117,7 +117,7 @@ impl<C: Crypto> Cx<'_, C> {
         if chunk.skip {
             entry.carried = entry.carried.with(Carried::SKIP);
             if let Some(s) = self.p.outbound.get_mut(chunk.stream.at()) {
-                s.skip_out = true;
+                (s.skip_out, s.skip_packet) = (true, entry.number);
             }
         }
         entry.stream = chunk.stream;

@@ -107,18 +107,15 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         };
         if let Some(slot) = link.flight.out.front.some() {
-            let carried = table.get(slot.0 as usize).map(|s| (s.carried, s.stream));
+            let sent = table.get(slot.0 as usize).copied().unwrap_or_default();
             link.flight.lose(table, slot);
-            if let Some((carried, stream)) = carried
-                && carried.has(crate::recovery::sent::Carried::SKIP)
-                && let Some(s) = self.p.outbound.get_mut(stream.at())
-            {
-                s.skip_out = false;
+            if sent.carried.has(crate::recovery::sent::Carried::SKIP) {
+                self.skip_lost(ix, sent.stream, sent.number);
             }
         }
-        link.recovery.probe_due = 1;
         self.make_room_for_probe(ix);
         let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        link.recovery.probe_due = 1;
         // A probe that leaves nothing behind still counts from now.
         link.recovery.last_asked = self.now;
     }
