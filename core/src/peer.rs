@@ -191,6 +191,12 @@ impl Peer {
         self.session.suite
     }
 
+    /// The largest record that the other end takes, while a session lives.
+    #[must_use]
+    pub fn largest_record(&self) -> Option<u32> {
+        self.has_session().then_some(self.session.limits.max_record)
+    }
+
     /// The smoothed round-trip time, zero when it was never measured.
     #[must_use]
     pub fn rtt(&self) -> Duration {

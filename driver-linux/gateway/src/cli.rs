@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::{Config, Place};
+use crate::demo::{Demo, DemoSender};
 use crate::keystore::KeyStore;
 use crate::peer::PeerCommand;
 use crate::query::Query;
+use crate::send::Send;
 use crate::serve::Serve;
 use crate::status::Status;
-use crate::{Error, Exit, peer, query, serve, status};
+use crate::{Error, Exit, demo, peer, query, send, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -61,6 +63,16 @@ Examples:
   tallylink serve --config /etc/tallylink.toml
   tallylink serve --listen 127.0.0.1:7433 --data ./try")]
     Serve(Serve),
+    /// Send records to a gateway, and end when every one is stored
+    ///
+    /// Records are the lines of standard input (the newline belongs to the record), frames, or whole files. The exit
+    /// code is 0 only when all of them are on the gateway's disk.
+    #[command(after_help = "\
+Examples:
+  seq 1 1000000 | tallylink send --to gw.example:7433 --key roof.key --stream numbers
+  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log
+  tallylink send --to 192.0.2.1:7433 --key roof.key --stream images *.jpg")]
+    Send(Send),
     /// Ask the running gateway for its counters, peers, sockets and disk
     #[command(after_help = "\
 Examples:
@@ -77,6 +89,17 @@ Examples:
   tallylink query --follow --json | jq .data
   tallylink query --peer roof --stream images --from 7 --to 8 --format raw > image.jpg")]
     Query(Query),
+    /// Show all of it on this machine: a bad network, a gateway that is killed, and what arrives
+    ///
+    /// Starts a gateway, senders and between them a relay that loses, reorders and duplicates datagrams; kills the
+    /// gateway twice; then reads the journal and compares every record. Leaves the data for you to look at.
+    #[command(after_help = "\
+Examples:
+  tallylink demo
+  tallylink demo --loss 10 --senders 4 --data ./demo")]
+    Demo(Demo),
+    #[command(hide = true)]
+    DemoSender(DemoSender),
     /// Check the configuration and print it with every key explained
     ///
     /// What is printed is itself a configuration file: the values of FILE where it names them, else the defaults.
@@ -94,11 +117,15 @@ impl Cli {
     /// One sentence and an exit code.
     pub fn run(self) -> Result<(), Error> {
         let config = self.common.settle()?;
+        let named = self.common.data;
         match self.command {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
             Command::Serve(serve) => serve::run(serve, config),
+            Command::Send(send) => send::run(&send, &config),
             Command::Status(status) => status::run(&status, &config),
             Command::Query(query) => query::run(query, &config),
+            Command::Demo(demo) => demo::run(&demo, named),
+            Command::DemoSender(args) => demo::run_sender(&args),
             Command::Config => peer::print(&config.to_toml()),
         }
     }

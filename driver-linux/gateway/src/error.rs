@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::config::ConfigError;
 use crate::device::DeviceKeyError;
-use crate::host_port::HostPortError;
+use crate::host_port::{HostPort, HostPortError};
 use crate::keystore::StoreError;
 use crate::private_file::PrivateFileError;
 use crate::{Exit, PeerIdError, PeerNameError};
@@ -107,6 +107,61 @@ pub enum Error {
         /// What is wrong.
         error: io::Error,
     },
+    /// The gateway's name leads nowhere.
+    #[error("{to} cannot be resolved: {error}; check the name and the network")]
+    Resolve {
+        /// The name.
+        to: HostPort,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The stream's name is of no use.
+    #[error("the stream {name:?} cannot be opened: {why}; choose another name")]
+    Stream {
+        /// The name.
+        name: String,
+        /// What is wrong.
+        why: tallylink_linux::sender::OpenError,
+    },
+    /// A record was not sent, nor was anything behind it.
+    #[error("{fault} ({stored} records before it are stored)")]
+    Record {
+        /// How many are stored.
+        stored: u64,
+        /// What is wrong.
+        fault: String,
+        /// It is too large.
+        large: bool,
+    },
+    /// Not every record is stored.
+    #[error("{why}: {stored} of {pushed} records are stored by {to}; send the others again when it can be reached")]
+    NotStored {
+        /// Why it ended.
+        why: String,
+        /// The gateway.
+        to: HostPort,
+        /// How many are stored.
+        stored: u64,
+        /// How many were taken from the input.
+        pushed: u64,
+    },
+    /// Somebody pressed Ctrl-C.
+    #[error("interrupted: {stored} records are stored; send the others again")]
+    Interrupted {
+        /// How many are stored.
+        stored: u64,
+    },
+    /// The demo could not run to its end.
+    #[error("the demo failed: {0}")]
+    Demo(String),
+    /// The demo found what must not be.
+    #[error("NOT EXACT: keep {} and run the demo again with --seed {seed}; please report it", dir.display())]
+    NotExact {
+        /// Its data.
+        dir: PathBuf,
+        /// What it was drawn from.
+        seed: u64,
+    },
     /// Standard output, or the file that stands for it.
     #[error("the output could not be written: {0}; check where it goes and run the command again")]
     Output(#[source] io::Error),
@@ -139,11 +194,17 @@ impl Error {
             {
                 Exit::Address
             }
+            Self::Resolve { .. } => Exit::Address,
+            Self::Stream { .. } => Exit::Usage,
+            Self::Record { large: true, .. } => Exit::RecordTooLarge,
+            Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } => Exit::NotStored,
+            Self::Interrupted { .. } => Exit::Interrupted,
             Self::Start { .. } | Self::Network(_) => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
             Self::NoJournal { .. }
             | Self::Journal(_)
             | Self::DataDir { .. }
+            | Self::Demo(_)
             | Self::NoGateway { .. }
             | Self::Status { .. } => Exit::Failed,
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,

@@ -8,23 +8,27 @@
 //! | [`cli`] | commands, options and their help |
 //! | [`config`] | the configuration file and its keys |
 //! | [`keystore`] | peers and their keys on disk, and following them while they change |
+//! | [`demo`] | all of it once, over a bad network |
 //! | [`device`] | what a device needs of its key, in every form `peer add` prints |
 //! | [`host_port`] | where a gateway can be reached |
 //! | [`peer`] | the `peer` commands |
 //! | [`private_file`] | files that only their owner may read |
 //! | [`query`] | printing what the journal holds |
+//! | [`send`] | sending records to a gateway |
 //! | [`serve`] | the gateway |
 //! | [`status`] | asking the gateway how it is |
 
 pub mod cli;
 mod clock;
 pub mod config;
+pub mod demo;
 pub mod device;
 mod error;
 mod exit;
 mod hex;
 pub mod host_port;
 pub mod keystore;
+mod log;
 mod output;
 pub mod peer;
 mod peer_id;
@@ -32,6 +36,7 @@ mod peer_name;
 pub mod private_file;
 pub mod query;
 mod secret;
+pub mod send;
 pub mod serve;
 pub mod status;
 

@@ -13,7 +13,6 @@
 
 mod bridge;
 mod ingest;
-mod log;
 mod peers;
 mod queue;
 mod status;
@@ -39,7 +38,7 @@ use tracing::{info, warn};
 
 use crate::config::{Bytes, Config, Limit, Suite};
 use crate::keystore::KeyStore;
-use crate::{Error, Exit, clock, peer};
+use crate::{Error, Exit, clock, log, peer};
 use bridge::Bridge;
 use ingest::Ingest;
 use streams::Streams;

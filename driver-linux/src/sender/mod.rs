@@ -30,7 +30,7 @@ mod outlets;
 mod stream;
 
 pub use error::{FlushError, OpenError, PushError};
-pub use stream::Stream;
+pub use stream::{Confirmed, Stream};
 
 use crate::clock;
 use crate::network::{Network, Remote};
@@ -44,7 +44,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use stream::Shared;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{End, EpochSource, KeyId, Name, PeerId, PeerIx, Provision};
+use tallylink_core::{End, EpochSource, KeyId, Name, Peer, PeerId, PeerIx, Provision};
 
 /// The ring of a stream: what is on its way or waits for STORED.
 const RING_BYTES: u32 = 4 << 20;
@@ -141,6 +141,21 @@ impl Sender {
         lives.unwrap_or(false)
     }
 
+    /// The largest record that the gateway takes; `None` while there is no session, which this asks for.
+    #[must_use]
+    pub fn largest_record(&self) -> Option<u32> {
+        let peer = self.inner.peer;
+        let asked = self.inner.remote.call(move |network| {
+            let largest = network.peer(peer).and_then(Peer::largest_record);
+            if largest.is_none() {
+                network.poll_gateway(peer);
+            }
+            network.application_mut().wanted = largest.is_none();
+            largest
+        });
+        asked.unwrap_or(None)
+    }
+
     /// What happened at the socket; `None` when the sender's thread has died.
     #[must_use]
     pub fn counters(&self) -> Option<SocketCounters> {
@@ -160,7 +175,8 @@ fn carry(mut network: Network<Outlets>, mut dial: Dial) {
         outlets.append(&mut network.application_mut().opened);
         let moved = outlets.iter_mut().fold(false, |moved, o| o.pump(&mut network) | moved);
         let more = network.turn();
-        let at_most = dial.turn(&mut network, outlets.iter().any(Outlet::outstanding));
+        let wanted = network.application().wanted;
+        let at_most = dial.turn(&mut network, wanted || outlets.iter().any(Outlet::outstanding));
         let opened = !network.application().opened.is_empty();
         if more || moved || opened || outlets.iter().any(|o| o.ready(&network)) {
             continue;

@@ -13,6 +13,8 @@ use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, Open, Out
 pub(crate) struct Outlets {
     /// Streams that were opened since the thread last looked.
     pub(super) opened: Vec<Outlet>,
+    /// Somebody waits for a session, although nothing is outstanding.
+    pub(super) wanted: bool,
     told: Vec<Option<Arc<Shared>>>,
 }
 

@@ -20,6 +20,32 @@ pub struct Stream {
     max_record: u32,
 }
 
+/// How far a stream has come, for threads that do not push.
+#[derive(Clone, Debug)]
+pub struct Confirmed {
+    shared: Arc<Shared>,
+}
+
+impl Confirmed {
+    /// Number of the next record.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.shared.pushed.load(Ordering::Acquire)
+    }
+
+    /// As [`Stream::received_below`].
+    #[must_use]
+    pub fn received_below(&self) -> u64 {
+        self.shared.received.load(Ordering::Acquire)
+    }
+
+    /// As [`Stream::stored_below`].
+    #[must_use]
+    pub fn stored_below(&self) -> u64 {
+        self.shared.stored.load(Ordering::Acquire)
+    }
+}
+
 /// What the pushing thread and the sender's thread tell each other.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
@@ -174,6 +200,12 @@ impl Stream {
     #[must_use]
     pub fn stored_below(&self) -> u64 {
         self.shared.stored.load(Ordering::Acquire)
+    }
+
+    /// How far the stream has come, for another thread.
+    #[must_use]
+    pub fn confirmed(&self) -> Confirmed {
+        Confirmed { shared: Arc::clone(&self.shared) }
     }
 
     /// How many bytes the whole records take that fit in `room`, and how many they are; with no room, what the first takes.

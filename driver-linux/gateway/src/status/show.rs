@@ -38,7 +38,7 @@ pub(super) fn text(report: &Report) -> String {
     for peer in peers {
         text.push_str(&line(peer));
     }
-    for (subject, counts) in counters {
+    for (subject, counts) in counters.iter().filter(|(_, counts)| counts.values().any(|count| *count > 0)) {
         let _ = writeln!(text, "\n{subject}:");
         for (name, count) in counts.iter().filter(|(_, count)| **count > 0) {
             let _ = writeln!(text, "  {count:>15}  {name}");

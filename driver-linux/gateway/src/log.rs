@@ -7,7 +7,7 @@ use tracing::level_filters::LevelFilter;
 use crate::config::Level;
 
 /// Starts logging messages of this level and more urgent ones.
-pub(super) fn start(level: Level) {
+pub(crate) fn start(level: Level) {
     let level = match level {
         Level::Error => LevelFilter::ERROR,
         Level::Warn => LevelFilter::WARN,

@@ -1,0 +1,41 @@
+//! The progress of `send` on a terminal; nothing where standard error is none.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tallylink_linux::sender::Confirmed;
+
+/// One line that changes.
+#[derive(Debug)]
+pub(super) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Shown on standard error if that is a terminal.
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {per_sec} {elapsed}") {
+            bar.set_style(style);
+        }
+        Self { bar }
+    }
+
+    pub(super) fn show(&self, confirmed: &Confirmed) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let (pushed, received, stored) = (confirmed.next(), confirmed.received_below(), confirmed.stored_below());
+        self.bar.set_position(stored);
+        self.bar.set_message(format!("{pushed} records sent, {received} received, {stored} stored,"));
+        self.bar.tick();
+    }
+
+    /// A line that stays, also where there is no terminal.
+    pub(super) fn say(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+
+    pub(super) fn finish(&self, confirmed: &Confirmed) {
+        self.show(confirmed);
+        self.bar.finish();
+    }
+}

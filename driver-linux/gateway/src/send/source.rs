@@ -1,0 +1,265 @@
+//! Where records come from, packed as streams take them: `[size varint][bytes]…`, many at a time.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::vec;
+
+use memchr::memchr;
+use tallylink_core::wire::varint;
+use tallylink_linux::sender::PushError;
+
+use crate::Error;
+
+/// What is read at once.
+const READ_BYTES: usize = 256 << 10;
+/// Bytes of a frame's length.
+const FRAME_HEAD: usize = 4;
+
+/// Why records end before their input does.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// A record is larger than the gateway takes.
+    #[error(
+        "{record} has more than {limit} bytes, the most that the gateway takes; raise max_record there, or make it smaller"
+    )]
+    Large {
+        /// Which.
+        record: String,
+        /// In bytes.
+        limit: u32,
+    },
+    /// The input broke off.
+    #[error("the input ends within {0}; send the rest again")]
+    CutShort(String),
+    /// The input cannot be read.
+    #[error("{what} cannot be read: {error}; check it and send the rest again")]
+    Read {
+        /// What.
+        what: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The sender takes no more.
+    #[error("{0}")]
+    Push(PushError),
+}
+
+impl Fault {
+    pub(super) fn is_size(&self) -> bool {
+        matches!(self, Self::Large { .. } | Self::Push(PushError::TooLarge { .. }))
+    }
+}
+
+/// Records from an input.
+pub(super) struct Source {
+    from: From,
+    limit: u32,
+    packed: Vec<u8>,
+    records: u64,
+    largest: u32,
+    /// Told when what was packed before it is taken.
+    fault: Option<Fault>,
+}
+
+enum From {
+    Stream { input: Box<dyn Read + Send>, unread: Unread, frames: bool },
+    Files(vec::IntoIter<PathBuf>),
+}
+
+/// Input that was read and not yet packed.
+#[derive(Debug, Default)]
+struct Unread {
+    bytes: Vec<u8>,
+    at: usize,
+    end: usize,
+    over: bool,
+}
+
+impl Source {
+    /// Every line is a record, its newline included.
+    pub(super) fn lines(input: Box<dyn Read + Send>, limit: u32) -> Self {
+        Self::new(From::Stream { input, unread: Unread::default(), frames: false }, limit)
+    }
+
+    /// Every record follows its length.
+    pub(super) fn frames(input: Box<dyn Read + Send>, limit: u32) -> Self {
+        Self::new(From::Stream { input, unread: Unread::default(), frames: true }, limit)
+    }
+
+    /// Every file is a record.
+    pub(super) fn files(files: Vec<PathBuf>, limit: u32) -> Self {
+        Self::new(From::Files(files.into_iter()), limit)
+    }
+
+    fn new(from: From, limit: u32) -> Self {
+        Self { from, limit, packed: Vec::new(), records: 0, largest: 0, fault: None }
+    }
+
+    /// The next records, packed; none at the end. What can be had without waiting for more input comes at once.
+    ///
+    /// # Errors
+    /// [`Fault`]; everything before it was returned.
+    pub(super) fn next(&mut self) -> Result<&[u8], Fault> {
+        self.packed.clear();
+        while self.packed.is_empty() && self.fault.is_none() && self.read()? {}
+        match self.fault.take_if(|_| self.packed.is_empty()) {
+            Some(fault) => Err(fault),
+            None => Ok(&self.packed),
+        }
+    }
+
+    /// Bytes of the largest record so far.
+    pub(super) fn largest_record(&self) -> u32 {
+        self.largest
+    }
+
+    /// Reads once and packs what is whole. False at the end.
+    fn read(&mut self) -> Result<bool, Fault> {
+        let Self { from, limit, packed, records, largest, fault } = self;
+        let mut pack = Pack { packed, records, largest, limit: *limit };
+        match from {
+            From::Files(files) => {
+                let Some(path) = files.next() else { return Ok(false) };
+                *fault = pack.file(&path).err();
+                Ok(true)
+            }
+            From::Stream { input, unread, frames } => {
+                if unread.over {
+                    return Ok(false);
+                }
+                let read = unread.fill(input);
+                read.map_err(|error| Fault::Read { what: "standard input".into(), error })?;
+                *fault = if *frames { pack.frames(unread) } else { pack.lines(unread) }.err();
+                Ok(true)
+            }
+        }
+    }
+}
+
+impl Unread {
+    /// Reads what there is, and moves what is left over to the front first if room is short.
+    fn fill(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        if self.bytes.len() - self.end < READ_BYTES / 2 {
+            self.bytes.copy_within(self.at..self.end, 0);
+            (self.at, self.end) = (0, self.end - self.at);
+            // A record that is longer than what is read at once makes this grow, at most to the limit of records.
+            let wanted = (2 * self.end).max(READ_BYTES);
+            if self.bytes.len() < wanted {
+                self.bytes.resize(wanted, 0);
+            }
+        }
+        loop {
+            match input.read(&mut self.bytes[self.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(read) => {
+                    self.end += read;
+                    self.over = read == 0;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..self.end]
+    }
+}
+
+/// Where records are packed to.
+struct Pack<'s> {
+    packed: &'s mut Vec<u8>,
+    records: &'s mut u64,
+    largest: &'s mut u32,
+    limit: u32,
+}
+
+impl Pack<'_> {
+    fn lines(&mut self, unread: &mut Unread) -> Result<(), Fault> {
+        let rest = &unread.bytes[unread.at..unread.end];
+        let mut at = 0;
+        while let Some(newline) = memchr(b'\n', &rest[at..]) {
+            self.record(&rest[at..=at + newline])?;
+            at += newline + 1;
+        }
+        unread.at += at;
+        if unread.over && !unread.rest().is_empty() {
+            let last = unread.at;
+            unread.at = unread.end;
+            return self.record(&unread.bytes[last..unread.end]);
+        }
+        // What is too long already need not be read to its end.
+        if unread.rest().len() > self.limit as usize { Err(self.large()) } else { Ok(()) }
+    }
+
+    fn frames(&mut self, unread: &mut Unread) -> Result<(), Fault> {
+        while let Some((head, after)) = unread.rest().split_first_chunk::<FRAME_HEAD>() {
+            let len = u32::from_be_bytes(*head);
+            if len > self.limit {
+                return Err(self.large());
+            }
+            let Some(record) = after.get(..len as usize) else { break };
+            self.record(record)?;
+            unread.at += FRAME_HEAD + len as usize;
+        }
+        if unread.over && !unread.rest().is_empty() {
+            return Err(Fault::CutShort(self.next()));
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &PathBuf) -> Result<(), Fault> {
+        let what = || path.display().to_string();
+        let failed = |error| Fault::Read { what: what(), error };
+        let file = File::open(path).map_err(failed)?;
+        let len = file.metadata().map_err(failed)?.len();
+        let mut record = Vec::with_capacity(usize::try_from(len).unwrap_or(0).min(self.limit as usize) + 1);
+        file.take(u64::from(self.limit) + 1).read_to_end(&mut record).map_err(failed)?;
+        self.record(&record).map_err(|_| Fault::Large { record: what(), limit: self.limit })
+    }
+
+    #[inline]
+    fn record(&mut self, record: &[u8]) -> Result<(), Fault> {
+        let len = match u32::try_from(record.len()) {
+            Ok(len) if len <= self.limit => len,
+            _ => return Err(self.large()),
+        };
+        match varint::encode(u64::from(len)) {
+            Ok(size) => self.packed.extend_from_slice(size.as_slice()),
+            Err(_) => return Err(self.large()),
+        }
+        self.packed.extend_from_slice(record);
+        *self.records += 1;
+        *self.largest = len.max(*self.largest);
+        Ok(())
+    }
+
+    fn large(&self) -> Fault {
+        Fault::Large { record: self.next(), limit: self.limit }
+    }
+
+    fn next(&self) -> String {
+        format!("record {} of the input", *self.records + 1)
+    }
+}
+
+/// Bytes of the largest of some files: all of them are there, and none is a directory.
+///
+/// # Errors
+/// The first that cannot be sent.
+pub(super) fn largest(files: &[PathBuf]) -> Result<u64, Error> {
+    let mut largest = 0;
+    for file in files {
+        let failed = |error| Error::Read { file: file.clone(), error };
+        let is = fs::metadata(file).map_err(failed)?;
+        if is.is_dir() {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        }
+        largest = largest.max(is.len());
+    }
+    Ok(largest)
+}
+
+#[cfg(test)]
+mod tests;
