@@ -161,6 +161,11 @@ impl OutStream {
         self.used.saturating_sub(self.sent)
     }
 
+    /// There is something to send of it: records, or a SKIP.
+    pub(crate) fn has_news(&self) -> bool {
+        self.unsent() > 0 || (self.skip.is_some() && !self.skip_out)
+    }
+
     /// Forgets everything that was sent: a new session begins at the head.
     pub(crate) fn rewind(&mut self) {
         self.wire = 0;

@@ -229,7 +229,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return;
         };
-        if s.queued || (s.unsent() == 0 && (s.skip.is_none() || s.skip_out)) {
+        if s.queued || !s.has_news() {
             return;
         }
         (s.queued, s.next_queued) = (true, OutIx::NONE);
@@ -240,18 +240,23 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
-    /// Takes the stream at the front off the list.
-    pub(super) fn unqueue_front(&mut self, ix: LinkIx) {
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
-        let Some(s) = link.outbound.front.some().and_then(|f| self.p.outbound.get_mut(f.at())) else {
-            return;
-        };
+    /// Takes a stream off the list, most often the one at the front.
+    pub(super) fn unqueue(&mut self, ix: LinkIx, stream: OutIx) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        let (mut before, mut each) = (OutIx::NONE, link.outbound.front);
+        while each != stream {
+            let Some(s) = self.p.outbound.get(each.at()) else { return };
+            (before, each) = (each, s.next_queued);
+        }
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else { return };
         s.queued = false;
-        link.outbound.front = core::mem::take(&mut s.next_queued);
-        if link.outbound.front == OutIx::NONE {
-            link.outbound.back = OutIx::NONE;
+        let next = core::mem::take(&mut s.next_queued);
+        match self.p.outbound.get_mut(before.at()) {
+            Some(before) => before.next_queued = next,
+            None => link.outbound.front = next,
+        }
+        if next == OutIx::NONE {
+            link.outbound.back = before;
         }
     }
 
@@ -433,7 +438,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         link.outbound.credit_from = number;
         let was_busy = core::mem::take(&mut link.outbound.busy);
-        link.outbound.wanted = None;
+        (link.outbound.wanted, link.outbound.passed_by) = (None, None);
         if let Some(peer) = self.p.peers.get_mut(at.at()) {
             peer.session.window = window;
         }
