@@ -170,6 +170,8 @@ pub(crate) struct Exchange {
     pub(crate) tries: u32,
     /// When a session of another gateway boot, or any after this, replaces the old one.
     pub(crate) move_after: Instant,
+    /// The session that lives may be gone, and is not if it answers.
+    pub(crate) doubt: bool,
 }
 
 /// What long DATA carries.

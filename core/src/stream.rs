@@ -161,11 +161,6 @@ impl OutStream {
         self.used.saturating_sub(self.sent)
     }
 
-    /// There is something to send of it: records, or a SKIP.
-    pub(crate) fn has_news(&self) -> bool {
-        self.unsent() > 0 || (self.skip.is_some() && !self.skip_out)
-    }
-
     /// Forgets everything that was sent: a new session begins at the head.
     pub(crate) fn rewind(&mut self) {
         self.wire = 0;
@@ -180,6 +175,11 @@ impl OutStream {
         self.skip_out = false;
         self.queued = false;
         self.next_queued = OutIx::NONE;
+    }
+
+    /// True when there is something to send that has not been sent, or SKIP to say.
+    pub(crate) fn has_something(&self) -> bool {
+        self.unsent() > 0 || (self.skip.is_some() && !self.skip_out)
     }
 
     /// The receiver has stored what lies below `below`, a gap included: SKIP has done its work when that reaches the head.

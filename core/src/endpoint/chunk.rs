@@ -99,14 +99,7 @@ impl<C: Crypto> Cx<'_, C> {
         let mut stream = self.p.links.get(ix.at())?.outbound.front;
         let (mut wanted, mut found) = (None, None);
         while found.is_none() && stream != OutIx::NONE {
-            let s = self.p.outbound.get(stream.at())?;
-            let next = s.next_queued;
-            if !s.has_news() {
-                // All that it was listed for is stored or given up.
-                self.unqueue(ix, stream);
-                stream = next;
-                continue;
-            }
+            let next = self.p.outbound.get(stream.at())?.next_queued;
             match self.plan_stream(ix, stream, room) {
                 Ok(planned) => found = planned,
                 Err(window) => wanted = wanted.or(Some(window)),

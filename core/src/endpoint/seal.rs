@@ -10,7 +10,6 @@ use crate::peer::End;
 use crate::recovery::sent::{Carried, Flight, Sent, State, stream_links};
 use crate::ring;
 use crate::storage::of_link;
-use crate::time::Duration;
 use crate::wire::{LongData, NoRoom, Writer};
 
 impl<C: Crypto> Cx<'_, C> {
@@ -83,7 +82,7 @@ impl<C: Crypto> Cx<'_, C> {
             self.enter_flight(ix, sealed, size);
         }
         if renew {
-            self.start_exchange(ix, Duration::ZERO);
+            self.start_exchange(ix);
         }
         true
     }

@@ -63,7 +63,7 @@ impl<C: Crypto> Cx<'_, C> {
         if self.poll_at(ix) <= now {
             // Without a session there is nobody to PING.
             if !self.has_session(at) {
-                self.start_exchange(ix, Duration::ZERO);
+                self.start_exchange(ix);
             } else if let Some(link) = self.p.links.get_mut(ix.at()) {
                 link.say.ping = true;
             }
@@ -96,7 +96,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         self.send_probe(ix);
         if device && unanswered >= PROBES_BEFORE_HELLO {
-            self.start_exchange(ix, Duration::ZERO);
+            self.doubt_session(ix, Duration::ZERO);
         }
     }
 

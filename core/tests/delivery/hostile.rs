@@ -183,7 +183,7 @@ fn device_with_a_record() -> (Node, Raw) {
 fn stored_beyond_what_was_pushed() {
     for frame in [Frame::Stored { stream: 1, below: 2 }, Frame::Stored { stream: 2, below: 0 }] {
         let (mut device, mut gateway) = device_with_a_record();
-        let result = gateway.send(&mut device, 0, &[frame]);
+        let result = gateway.send(&mut device, 0, &[Frame::Opened { stream: 1, stored_below: 0 }, frame]);
         assert_eq!(result, Err(Discard::EndedByFault), "{frame:?}");
         assert_eq!(device.faults(Fault::StoredUnsent), 1, "{frame:?}");
         assert_eq!(device.outbound(0).stored_below(), 0, "the record is still held");
