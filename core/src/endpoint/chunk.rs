@@ -106,7 +106,9 @@ impl<C: Crypto> Cx<'_, C> {
             }
             stream = next;
         }
-        self.p.links.get_mut(ix.at())?.outbound.wanted = if found.is_some() { None } else { wanted };
+        let o = &mut self.p.links.get_mut(ix.at())?.outbound;
+        o.passed_by = wanted;
+        o.wanted = if found.is_some() { None } else { wanted };
         found
     }
 

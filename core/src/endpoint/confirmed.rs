@@ -178,7 +178,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         link.outbound.credit_from = number;
         let was_busy = core::mem::take(&mut link.outbound.busy);
-        link.outbound.wanted = None;
+        (link.outbound.wanted, link.outbound.passed_by) = (None, None);
         if let Some(peer) = self.p.peers.get_mut(at.at()) {
             peer.session.window = window;
         }

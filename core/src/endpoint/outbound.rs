@@ -239,24 +239,29 @@ impl<C: Crypto> Cx<'_, C> {
         loop {
             let front = self.p.links.get(ix.at()).map(|l| l.outbound.front).unwrap_or_default();
             match self.p.outbound.get(front.at()) {
-                Some(s) if !s.has_something() => self.unqueue_front(ix),
+                Some(s) if !s.has_something() => self.unqueue(ix, front),
                 _ => return,
             }
         }
     }
 
-    /// Takes the stream at the front off the list.
-    pub(super) fn unqueue_front(&mut self, ix: LinkIx) {
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
-        let Some(s) = link.outbound.front.some().and_then(|f| self.p.outbound.get_mut(f.at())) else {
-            return;
-        };
+    /// Takes a stream off the list, most often the one at the front.
+    pub(super) fn unqueue(&mut self, ix: LinkIx, stream: OutIx) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        let (mut before, mut each) = (OutIx::NONE, link.outbound.front);
+        while each != stream {
+            let Some(s) = self.p.outbound.get(each.at()) else { return };
+            (before, each) = (each, s.next_queued);
+        }
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else { return };
         s.queued = false;
-        link.outbound.front = core::mem::take(&mut s.next_queued);
-        if link.outbound.front == OutIx::NONE {
-            link.outbound.back = OutIx::NONE;
+        let next = core::mem::take(&mut s.next_queued);
+        match self.p.outbound.get_mut(before.at()) {
+            Some(before) => before.next_queued = next,
+            None => link.outbound.front = next,
+        }
+        if next == OutIx::NONE {
+            link.outbound.back = before;
         }
     }
 
