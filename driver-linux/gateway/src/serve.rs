@@ -71,7 +71,7 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
 
     let bridge = Arc::new(Bridge::default());
     let (put, take) = queue::queue(usize::try_from(config.queue.0).unwrap_or(usize::MAX));
-    let streams = Streams::of(&journal, max_streams(&journal));
+    let streams = Streams::of(&journal, Options::default().max_streams);
     let (send_network, receive_network) = mpsc::channel::<Remote<Ingest>>();
     let writer = {
         let (bridge, interval) = (Arc::clone(&bridge), config.commit_interval.0);
@@ -149,7 +149,7 @@ fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
     let path = config.journal_dir();
     let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
     let mut salt = [0; 8];
-    getrandom::fill(&mut salt).map_err(|error| tallylink_linux::StartError::Entropy(error))?;
+    getrandom::fill(&mut salt).map_err(tallylink_linux::StartError::Entropy)?;
     let bytes = |limit: Limit<Bytes>| match limit {
         Limit::At(Bytes(bytes)) => Some(bytes),
         Limit::Unlimited => None,
@@ -182,10 +182,6 @@ fn settings(config: &Config) -> Settings {
         })
     });
     settings
-}
-
-fn max_streams<S: tallylink_journal::Store>(_journal: &Journal<S>) -> u32 {
-    Options::default().max_streams
 }
 
 /// Says what recovery found, if that was anything out of the ordinary.

@@ -2,7 +2,10 @@
 
 mod bad_input;
 mod common;
+mod delivery;
+mod gateway;
 mod help;
 mod million;
 mod peers;
 mod query;
+mod serve;
