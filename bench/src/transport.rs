@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     sizes: Vec<u32>,
     /// What to measure.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [
-        SideName::QuinnRing, SideName::QuinnAwsLc, SideName::S2nQuic,
+        SideName::TallylinkGcm, SideName::TallylinkGcmSiv, SideName::QuinnRing, SideName::QuinnAwsLc, SideName::S2nQuic,
     ])]
     sides: Vec<SideName>,
 }

@@ -11,7 +11,7 @@ mod packed;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use check::{Checked, LengthPrefixed};
+pub(crate) use check::{Checked, Checker, LengthPrefixed};
 pub(crate) use packed::Packed;
 
 /// Bytes of a record that name its number.

@@ -12,7 +12,7 @@ pub const STREAMS_MAX: u16 = 1024;
 /// Limits and timings. [`Config::default`] suits Linux; [`Config::small`] a microcontroller.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The most bytes of a record that this end receives or sends, without its size varint.
+    /// The most bytes of a record that this end receives or sends, without its size varint: at least 63.
     pub max_record: u32,
     /// The largest datagram that this end receives, in bytes of UDP payload: at least 1,200.
     pub max_datagram: u16,
@@ -38,7 +38,7 @@ pub struct Config {
     pub max_peers: u32,
     /// How many packets of one link leave before the next link's turn.
     pub turn: u16,
-    /// How many answers to unauthenticated or repeated packets leave in a second, all peers together.
+    /// How many hints leave in a second, and how many answers to HELLO, all peers together.
     pub replies_per_second: u32,
     /// A device end that receives streams sends PING after this long without hearing from the gateway.
     pub poll: Option<Duration>,
@@ -118,7 +118,8 @@ impl Config {
     /// The first field that is out of its range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let rules = [
-            ("max_record", self.max_record < LARGEST_RECORD >> 1, "below 2^29"),
+            // Sizes of one byte are never held against the limit.
+            ("max_record", (63..LARGEST_RECORD >> 1).contains(&self.max_record), "from 63 to below 2^29"),
             ("max_datagram", self.max_datagram >= 1200, "at least 1200"),
             (
                 "initial_datagram",

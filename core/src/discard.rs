@@ -85,14 +85,10 @@ reasons! {
         StoredUnsent = "stored_unsent",
         /// A stream id went back, or an OPEN differs from the one before.
         OpenChanged = "open_changed",
-        /// More streams than were allowed.
-        TooManyStreams = "too_many_streams",
         /// A part of a record contradicts what was received of it.
         Contradiction = "contradiction",
         /// A record above the stated limit.
         RecordTooLarge = "record_too_large",
-        /// A gap behind a record number that cannot be.
-        BadSkip = "bad_skip",
         /// Packet numbers or the suite's packet limit are used up.
         NumbersUsedUp = "numbers_used_up",
         /// The driver asked for it: its disk failed, or the peer was removed.

@@ -45,7 +45,7 @@ impl core::error::Error for Error {}
 pub enum PushError {
     /// The ring is full now; room returns when records are STORED.
     Full,
-    /// The record can never be sent: it is above `max_record`, or above the ring.
+    /// The record can never be sent: it is above `max_record`, or above the ring, or the epoch's numbers are used up.
     TooLarge,
     /// What was pushed as packed records is not a run of whole records.
     NotPacked,

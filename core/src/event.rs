@@ -24,6 +24,9 @@ pub enum Event {
     Stored(OutIx, u64),
     /// The receiver refuses the stream; it is asked again later.
     Refused(OutIx, u8),
-    /// The receiver has stored more of the stream's epoch than this end ever sent: this end was rolled back or copied.
+    /// The receiver has stored more of the stream's epoch than was pushed: the next record pushed gets this number.
+    ///
+    /// An outbox on disk whose records have not all been pushed yet goes on at this number. When it holds no such record,
+    /// it was rolled back or copied.
     Ahead(OutIx, u64),
 }

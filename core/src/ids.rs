@@ -41,7 +41,7 @@ impl fmt::Debug for Epoch {
     }
 }
 
-/// The largest record number, and the largest offset that a varint carries.
+/// The largest bound on record numbers, which is one above the largest number (wire-format §2).
 pub const LARGEST_NUMBER: u64 = varint::MAX;
 
 /// A place in a stream: `offset` bytes into the stored bytes (`[size varint][bytes]`) of record `number`.

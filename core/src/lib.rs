@@ -51,6 +51,9 @@
     clippy::panic
 )]
 
+#[cfg(test)]
+extern crate std;
+
 mod config;
 pub mod crypto;
 mod deliver;

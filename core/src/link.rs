@@ -4,6 +4,7 @@ use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Path;
 use crate::recovery::newreno::NewReno;
 use crate::recovery::pacer::Pacer;
+use crate::recovery::reordering::Reordering;
 use crate::recovery::rtt::Rtt;
 use crate::recovery::sent::Flight;
 use crate::time::{Duration, Instant};
@@ -85,6 +86,9 @@ pub(crate) struct Inbound {
     pub(crate) say_refused: bool,
     /// Bytes of chunks received since the last STORED.
     pub(crate) since_stored: u64,
+    /// Bytes of chunks received since then, which is at most two round trips ago when the window is looked at.
+    pub(crate) recent: u64,
+    pub(crate) recent_from: Instant,
     /// Packets that are held ahead of a gap.
     pub(crate) held: u32,
     /// BUSY was said because the driver's queue was full; CREDIT follows when room returns.
@@ -120,6 +124,8 @@ pub(crate) struct Outbound {
 #[derive(Debug)]
 pub(crate) struct Recovery {
     pub(crate) largest_acked: Option<u64>,
+    /// How far and for how long packets overtake each other on this path.
+    pub(crate) reordering: Reordering,
     /// When the packet at the front of the flight list counts as lost.
     pub(crate) loss_at: Instant,
     /// When the last packet left that asks for an ACK.
@@ -210,6 +216,8 @@ impl<K> Link<K> {
                 refused: heapless::Vec::new(),
                 say_refused: false,
                 since_stored: 0,
+                recent: 0,
+                recent_from: now,
                 held: 0,
                 was_busy: false,
                 held_full: false,
@@ -220,6 +228,7 @@ impl<K> Link<K> {
             pacer: Pacer::new(now),
             recovery: Recovery {
                 largest_acked: None,
+                reordering: Reordering::new(),
                 loss_at: Instant::NEVER,
                 last_asked: now,
                 probes: 0,

@@ -34,7 +34,7 @@ pub struct Peer {
     pub(crate) first_in: InIx,
     pub(crate) first_out: OutIx,
     pub(crate) next_dirty: PeerIx,
-    /// Smoothed round-trip time of the last link.
+    /// Smoothed round-trip time, as it was last measured.
     pub(crate) rtt_us: u32,
     /// The end that we are; `None` for an empty slot.
     pub(crate) end: Option<End>,

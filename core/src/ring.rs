@@ -277,3 +277,6 @@ pub(crate) fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> 
     }
     Some(run)
 }
+
+#[cfg(test)]
+mod tests;

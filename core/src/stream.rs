@@ -70,6 +70,8 @@ pub struct OutStream {
     pub(crate) skip: Option<u8>,
     /// A SKIP with the head as it is now is on its way.
     pub(crate) skip_out: bool,
+    /// The low bytes of the number of the packet that carried it.
+    pub(crate) skip_packet: u32,
     pub(crate) queued: bool,
     pub(crate) next_queued: OutIx,
 
@@ -113,6 +115,7 @@ impl Default for OutStream {
             unacked: List::default(),
             skip: None,
             skip_out: false,
+            skip_packet: 0,
             queued: false,
             next_queued: OutIx::NONE,
             received: 0,
@@ -172,6 +175,29 @@ impl OutStream {
         self.skip_out = false;
         self.queued = false;
         self.next_queued = OutIx::NONE;
+    }
+
+    /// The receiver has stored what lies below `below`, a gap included: SKIP has done its work when that reaches the head.
+    pub(crate) fn gap_closed(&mut self, below: u64) {
+        if below >= self.head {
+            (self.skip, self.skip_out) = (None, false);
+        }
+    }
+
+    /// `at` moved back by `bytes` in the ring.
+    pub(crate) fn back_from(&self, at: u32, bytes: u32) -> u32 {
+        match at.checked_sub(bytes) {
+            Some(back) => back,
+            None => at.saturating_add(self.ring_len).saturating_sub(bytes),
+        }
+    }
+
+    /// Bytes from `from` on to `to` in the ring.
+    pub(crate) fn distance(&self, from: u32, to: u32) -> u32 {
+        match to.checked_sub(from) {
+            Some(ahead) => ahead,
+            None => to.saturating_add(self.ring_len).saturating_sub(from),
+        }
     }
 
     /// `at` moved on by `bytes` in the ring.

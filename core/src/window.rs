@@ -186,3 +186,6 @@ fn clear(words: &mut [u64], number: u64) {
         *word &= !(1 << (number & 63));
     }
 }
+
+#[cfg(test)]
+mod tests;

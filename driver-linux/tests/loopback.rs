@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{Discard, End, EpochSource, Fault, KeyId, Name, OutIx, PeerId, Provision};
+use tallylink_core::{Discard, End, EpochSource, Fault, KeyId, Name, OutIx, PeerId, Provision, PushError};
 use tallylink_linux::application::SendsOnly;
 use tallylink_linux::receiver::{InPlace, Record};
 use tallylink_linux::{Application, Network, Settings};
@@ -89,4 +89,56 @@ fn the_first_record_arrives_and_is_stored() {
     pair.until_stored(1);
     let expected = vec![("temperature".to_owned(), 0, b"21.5".to_vec())];
     assert_eq!(*taken.borrow(), expected);
+}
+
+/// Bytes that tell which record they belong to.
+fn record(number: u64, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (number as usize * 31 + i * 7) as u8).collect()
+}
+
+#[test]
+fn small_large_and_empty_records_arrive_in_order() {
+    let (taken, application) = noting();
+    let mut pair = Pair::new(application, 1 << 20);
+    let lens = [0, 1, 61, 1013, 65_536, 0, 16_013, 63, 64, 200_000];
+    let records: Vec<Vec<u8>> = (0..200).map(|n| record(n, lens[n as usize % lens.len()])).collect();
+    let mut pushed = 0;
+    while pushed < records.len() {
+        match pair.sender.push(pair.stream, &records[pushed]) {
+            Ok(n) => {
+                assert_eq!(n, pushed as u64);
+                pushed += 1;
+            }
+            Err(PushError::Full) => {
+                let stored = pair.stored();
+                pair.until_stored(stored + 1);
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+    pair.until_stored(records.len() as u64);
+    let taken = taken.borrow();
+    assert_eq!(taken.len(), records.len());
+    for (n, (at, expected)) in taken.iter().zip(&records).enumerate() {
+        assert_eq!((at.1, &at.2), (n as u64, expected), "record {n}");
+    }
+}
+
+#[test]
+fn a_batch_fills_segmented_sends() {
+    let (taken, application) = noting();
+    let mut pair = Pair::new(application, 8 << 20);
+    let records = 50_000;
+    let packed: Vec<u8> = (0..records).flat_map(|n| [vec![61], record(n, 61)].concat()).collect();
+    let pushed = pair.sender.push_batch(pair.stream, &packed).unwrap();
+    assert_eq!((pushed.first, pushed.records, pushed.bytes), (0, records, packed.len()));
+    pair.until_stored(records);
+    assert!(taken.borrow().iter().enumerate().all(|(n, r)| r.1 == n as u64 && r.2 == record(r.1, 61)));
+    let counters = pair.sender.counters();
+    assert!(
+        counters.datagrams_sent >= 4 * counters.send_calls,
+        "{} datagrams in {} calls",
+        counters.datagrams_sent,
+        counters.send_calls
+    );
 }

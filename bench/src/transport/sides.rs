@@ -2,6 +2,7 @@
 mod quinn;
 mod s2n;
 mod socket;
+mod tallylink;
 
 use clap::ValueEnum;
 
@@ -13,6 +14,10 @@ pub(crate) const MAX_DATAGRAM: u16 = 1_452;
 /// A side as it is asked for on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SideName {
+    /// Tallylink with AES-128-GCM.
+    TallylinkGcm,
+    /// Tallylink with AES-128-GCM-SIV.
+    TallylinkGcmSiv,
     /// quinn with ring.
     QuinnRing,
     /// quinn with aws-lc-rs.
@@ -24,6 +29,8 @@ pub(crate) enum SideName {
 impl SideName {
     pub(crate) fn side(self) -> Box<dyn Side> {
         match self {
+            Self::TallylinkGcm => Box::new(tallylink::Tallylink::gcm()),
+            Self::TallylinkGcmSiv => Box::new(tallylink::Tallylink::gcm_siv()),
             Self::QuinnRing => Box::new(quinn::Quinn::ring()),
             Self::QuinnAwsLc => Box::new(quinn::Quinn::aws_lc()),
             Self::S2nQuic => Box::new(s2n::S2n),

@@ -6,9 +6,7 @@ use core::mem::size_of;
 use tallylink_core::crypto::SoftKey;
 use tallylink_core::{Held, InStream, Link, OutStream, Peer, Sent};
 
-use crate::reach::endpoint::{
-    Arrays, DATAGRAM, HELD, IN_FLIGHT, PEERS, RING, STREAMS, Sensor, WORDS,
-};
+use crate::reach::endpoint::{Arrays, DATAGRAM, HELD, IN_FLIGHT, PEERS, RING, STREAMS, Sensor, WORDS};
 
 /// Defines the static `$name`, of that many bytes.
 macro_rules! size {
@@ -21,19 +19,7 @@ macro_rules! size {
 
 size!(ENDPOINT, size_of::<Sensor>());
 size!(ENDPOINT_STATE, size_of::<Sensor>() - size_of::<Arrays>());
-size!(
-    PEERS_AND_LINKS,
-    PEERS * (size_of::<Peer>() + size_of::<Link<SoftKey>>())
-);
-size!(
-    STREAMS_BOTH_WAYS,
-    STREAMS * (size_of::<InStream>() + size_of::<OutStream>())
-);
-size!(
-    PACKETS_IN_FLIGHT,
-    PEERS * (IN_FLIGHT * size_of::<Sent>() + WORDS * size_of::<u64>())
-);
-size!(
-    RING_AND_HELD_PACKETS,
-    RING + HELD * (DATAGRAM + size_of::<Held>())
-);
+size!(PEERS_AND_LINKS, PEERS * (size_of::<Peer>() + size_of::<Link<SoftKey>>()));
+size!(STREAMS_BOTH_WAYS, STREAMS * (size_of::<InStream>() + size_of::<OutStream>()));
+size!(PACKETS_IN_FLIGHT, PEERS * (IN_FLIGHT * size_of::<Sent>() + WORDS * size_of::<u64>()));
+size!(RING_AND_HELD_PACKETS, RING + HELD * (DATAGRAM + size_of::<Held>()));

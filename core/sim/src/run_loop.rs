@@ -126,18 +126,13 @@ impl World {
             };
             self.note(|| format!("end {end}: {event:?}"));
             match event {
-                Event::Stored(at, below) => {
-                    let Some(up) = &self.ends[end].up else {
-                        continue;
-                    };
+                Event::Stored(at, below) | Event::Ahead(at, below) => {
+                    let Some(up) = &self.ends[end].up else { continue };
                     let Some(out) = out_of(up, at) else { continue };
                     let stream = up.outs[out].stream;
                     if let Some(mut sending) = self.sending(end, stream) {
                         sending.stored(below).map_err(|e| format!("stream {stream}: {e}"))?;
                     }
-                }
-                Event::Ahead(at, below) => {
-                    return Err(format!("stream {at:?} is ahead at {below}, but nothing was copied"));
                 }
                 Event::Ended(_, why) if why != tallylink_core::Fault::Local => {
                     return Err(format!("end {end} ended a session: {why}"));

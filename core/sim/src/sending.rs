@@ -250,12 +250,19 @@ impl Sending<'_> {
         let source = if self.plan.durable {
             let feeding = self.out().feeding;
             let kept = &mut self.outbox.epochs[feeding];
+            if below > kept.written {
+                return Err(format!("the receiver is ahead at {below}, but nothing was copied"));
+            }
             kept.stored = kept.stored.max(below);
             kept.source
         } else {
             self.out().source.ok_or("STORED of a stream that was not opened")?
         };
-        self.shared.ledger.borrow_mut().told(source, below)
+        let mut ledger = self.shared.ledger.borrow_mut();
+        if below > ledger.source(source).sizes.len() as u64 {
+            return Err(format!("STORED below {below} was told, which is more than was pushed"));
+        }
+        ledger.told(source, below)
     }
 
     /// True when everything that was pushed is STORED, and saved.

@@ -5,13 +5,11 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx};
-use crate::recovery::sent::{Carried, Flight, Slot, State, stream_links};
+use crate::recovery::sent::{Carried, Flight, Sent, Slot, State, stream_links};
 use crate::storage::of_link;
 use crate::time::{Duration, Instant};
 use crate::wire::{AckRanges, PacketRange};
 
-/// A packet this many numbers below one that was acknowledged is lost (RFC 9002 §6.1.1).
-const PACKET_THRESHOLD: u32 = 3;
 /// The most ranges of one ACK that are looked at; the largest numbers come first.
 const RANGES: usize = 64;
 /// The most numbers of one ACK that are looked up among packets that were declared lost.
@@ -40,6 +38,9 @@ impl<C: Crypto> Cx<'_, C> {
             if let (Some(sent), true) = (newly.largest_sent_at, larger) {
                 let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
                 link.rtt.sample(self.now.since(sent), delay);
+                if let Some(peer) = self.p.peers.get_mut(at.at()) {
+                    peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
+                }
             }
             (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             link.recovery.probe_due = 0;
@@ -87,15 +88,26 @@ impl<C: Crypto> Cx<'_, C> {
             newly.any = true;
             newly.largest_number = number;
             newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
-            self.chunk_arrived(ix, here, sent.stream, sent.carried);
+            self.chunk_arrived(ix, here, &sent);
         }
         newly
     }
 
+    /// A packet with SKIP is lost: if it was the newest, SKIP leaves again.
+    pub(super) fn skip_lost(&mut self, ix: LinkIx, stream: OutIx, number: u32) {
+        if let Some(s) = self.p.outbound.get_mut(stream.at()).filter(|s| s.skip_packet == number) {
+            s.skip_out = false;
+            self.queue_stream(ix, stream);
+        }
+    }
+
     /// What a packet carried has arrived.
-    fn chunk_arrived(&mut self, ix: LinkIx, slot: Slot, stream: OutIx, carried: Carried) {
+    fn chunk_arrived(&mut self, ix: LinkIx, slot: Slot, sent: &Sent) {
+        let (stream, carried) = (sent.stream, sent.carried);
         if carried.has(Carried::SKIP)
-            && let Some(s) = self.p.outbound.get_mut(stream.at()).filter(|s| s.skip_out)
+            && let Some(s) = self.p.outbound.get_mut(stream.at())
+            && s.skip_out
+            && s.skip_packet == sent.number
         {
             (s.skip, s.skip_out) = (None, false);
         }
@@ -156,17 +168,19 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
-        match sent.state {
-            State::Lost => {
-                link.flight.free(table, slot);
-                self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
-                self.chunk_arrived(ix, slot, sent.stream, sent.carried);
-            }
-            State::Repeated => {
-                link.flight.free(table, slot);
-                self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
-            }
-            State::Flight | State::Free => {}
+        if !matches!(sent.state, State::Lost | State::Repeated) {
+            return;
+        }
+        link.flight.free(table, slot);
+        self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
+        if sent.carried.has(Carried::COUNTED) {
+            let behind = link.recovery.largest_acked.map_or(0, |l| (l as u32).wrapping_sub(sent.number));
+            let age = self.now.since(sent.sent_at);
+            link.recovery.reordering.widen(behind, age, &link.rtt, self.st.config.in_flight);
+            link.cc.not_lost(sent.sent_at);
+        }
+        if sent.state == State::Lost {
+            self.chunk_arrived(ix, slot, &sent);
         }
     }
 
@@ -180,10 +194,12 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(largest) = link.recovery.largest_acked else {
             return;
         };
-        let table = of_link(self.p.sent, ix, each);
-        let delay = link.rtt.loss_delay();
+        let (threshold, delay) = (link.recovery.reordering.packets(), link.recovery.reordering.delay(&link.rtt));
         let (mut first, mut last) = (None, self.now);
-        while let Some(slot) = link.flight.out.front.some() {
+        loop {
+            let table = of_link(self.p.sent, ix, each);
+            let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+            let Some(slot) = link.flight.out.front.some() else { break };
             let Some(sent) = table.get(slot.0 as usize).copied() else {
                 break;
             };
@@ -192,24 +208,27 @@ impl<C: Crypto> Cx<'_, C> {
                 break;
             }
             let overdue = sent.sent_at + delay;
-            if behind < PACKET_THRESHOLD && overdue > self.now {
+            if behind < threshold && overdue > self.now {
                 link.recovery.loss_at = overdue;
                 break;
             }
             link.flight.lose(table, slot);
             self.st.totals.packets_lost = self.st.totals.packets_lost.saturating_add(1);
-            if sent.carried.has(Carried::SKIP)
-                && let Some(s) = self.p.outbound.get_mut(sent.stream.at())
-            {
-                s.skip_out = false;
-            }
+            let (stream, number) = (sent.stream, sent.number);
             first.get_or_insert(sent.sent_at);
             last = sent.sent_at;
             if !link.outbound.busy && !sent.carried.has(Carried::PROBE) {
                 link.cc.lost(sent.sent_at, self.now);
+                if let Some(sent) = table.get_mut(slot.0 as usize) {
+                    sent.carried = sent.carried.with(Carried::COUNTED);
+                }
+            }
+            if sent.carried.has(Carried::SKIP) {
+                self.skip_lost(ix, stream, number);
             }
         }
         // RFC 9002 §7.6: everything over three probe timeouts was lost.
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         if let Some(first) = first {
             let span = link.rtt.probe_timeout(self.st.config.max_ack_delay).times(3);
             if last.since(first) > span && !link.outbound.busy {

@@ -47,29 +47,19 @@ impl<K> Look<'_, '_, K> {
             (sent.start, sent.ring_at, u32::from(sent.len), sent.records);
         if start < Position::start_of(s.head) {
             // What lies below the head is stored or given up.
-            let gone = if s.head_at >= ring_at {
-                s.head_at.saturating_sub(ring_at)
-            } else {
-                s.head_at.saturating_add(s.ring_len).saturating_sub(ring_at)
-            };
-            len = len.saturating_sub(gone);
+            len = len.saturating_sub(s.distance(ring_at, s.head_at));
             records = records.saturating_sub(s.head.saturating_sub(start.number) as u16);
             (start, ring_at) = (Position::start_of(s.head), s.head_at);
         }
         let rest = match start.offset {
             0 => 0,
-            offset => {
-                let record_at = if ring_at >= offset {
-                    ring_at.saturating_sub(offset)
-                } else {
-                    ring_at.saturating_add(s.ring_len).saturating_sub(offset)
-                };
-                ring::stored_size(ring, record_at).saturating_sub(offset)
-            }
+            offset => ring::stored_size(ring, s.back_from(ring_at, offset)).saturating_sub(offset),
         };
         let open = s.opening != Opening::Open;
         let skip = s.skip.is_some() && !s.skip_out;
+        let before = control.mark();
         if (open || skip) && !self.compose_stream_head(sent.stream, open, skip, room, control) {
+            control.reset(before);
             return None;
         }
         let mut planned = PlannedChunk {
@@ -82,13 +72,17 @@ impl<K> Look<'_, '_, K> {
             open,
             skip,
         };
-        let room = chunk_room(&planned, s.wire, room, control)?;
+        let room = chunk_room(&planned, s.wire, room, control).unwrap_or(0);
         if len > room {
             let bounds = Bounds { available: len, room, credit: u64::MAX, max_stored: u64::MAX };
             planned.cut = ring::cut(ring, ring_at, start.offset, rest, bounds);
             planned.cut.rest = 0;
         }
-        (planned.cut.len > 0).then_some(planned)
+        if planned.cut.len == 0 {
+            control.reset(before);
+            return None;
+        }
+        Some(planned)
     }
 }
 

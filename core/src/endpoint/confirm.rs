@@ -25,7 +25,8 @@ impl<C: Crypto> Cx<'_, C> {
         self.say_of(ix, stream);
     }
 
-    /// The window doubles when over half of it was used between two STOREDs.
+    /// The window doubles when over half of it was used between two STOREDs, or within two round trips: on a long path with a
+    /// fast disk each STORED covers little, and yet the window is what holds the sender back.
     fn grow_credit(&mut self, ix: LinkIx, at: PeerIx) {
         let max = self.st.config.max_credit;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
@@ -34,9 +35,16 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get_mut(at.at()) else {
             return;
         };
-        let used = core::mem::take(&mut link.inbound.since_stored);
         let granted = &mut peer.session.granted;
-        if used > *granted >> 1 && *granted < max {
+        let half = *granted >> 1;
+        let i = &mut link.inbound;
+        let used = core::mem::take(&mut i.since_stored) > half;
+        let late = self.now.since(i.recent_from) > link.rtt.smoothed().times(2);
+        let used_recently = i.recent > half;
+        if used_recently || late {
+            (i.recent, i.recent_from) = (0, self.now);
+        }
+        if (used || (used_recently && !late)) && *granted < max {
             *granted = granted.saturating_mul(2).min(max);
             link.say.credit = true;
         }

@@ -105,8 +105,8 @@ pub(super) struct Look<'a, 'p, K> {
 
 impl<K> Look<'_, '_, K> {
     /// Composes what a link has to say in at most `room` bytes. An ACK that is not due goes along only when `company` is
-    /// true: something else leaves anyway.
-    pub(super) fn compose(&self, ix: LinkIx, room: usize, company: bool, control: &mut Control) {
+    /// true: something else leaves anyway. What asks for an ACK goes along only with `asks`.
+    pub(super) fn compose(&self, ix: LinkIx, room: usize, company: bool, asks: bool, control: &mut Control) {
         control.clear();
         let limit = room.min(CONTROL_MAX.saturating_sub(FOR_STREAM));
         let Some(link) = self.p.links.get(ix.at()) else { return };
@@ -133,11 +133,11 @@ impl<K> Look<'_, '_, K> {
             });
         }
         self.compose_streams(ix, limit, control);
-        if link.say.query {
+        if link.say.query && asks {
             control.said.say.query = self.compose_query(ix, limit, control);
             control.said.elicits |= control.said.say.query;
         }
-        if link.say.ping && !control.said.elicits {
+        if link.say.ping && asks && !control.said.elicits {
             control.said.say.ping = control.add(limit, |w| Frame::Ping.write(w));
             control.said.elicits |= control.said.say.ping;
         }

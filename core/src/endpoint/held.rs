@@ -3,11 +3,18 @@
 use super::Cx;
 use crate::crypto::Crypto;
 use crate::ids::{InIx, LinkIx, PeerIx, Position};
-use crate::stream::Held;
 use crate::wire::Chunk;
 
 /// There is no free slot.
 pub(super) struct NoSlot;
+
+/// Where a chunk belongs among those that are held.
+enum Place {
+    /// Behind this slot; `NONE` is the front.
+    Behind(u32),
+    /// This slot holds a chunk with the same start.
+    Taken(u32),
+}
 
 const NONE: u32 = u32::MAX;
 
@@ -15,20 +22,21 @@ impl<C: Crypto> Cx<'_, C> {
     /// Keeps a chunk until the gap before it closes.
     pub(super) fn hold(&mut self, ix: LinkIx, stream: InIx, chunk: &Chunk<'_>) -> Result<(), NoSlot> {
         let start = Position { number: chunk.number, offset: chunk.offset };
-        let before = match self.held_before(stream, start) {
-            Some(before) => before,
-            // The same chunk is held already.
-            None => return Ok(()),
+        let (slot, fresh) = match self.held_place(stream, start) {
+            Place::Behind(before) => (self.st.free_held, Some(before)),
+            // One of them may have been cut shorter: the longer one is kept, since both are acknowledged.
+            Place::Taken(slot) if self.held_len(slot) >= chunk.bytes.len() => return Ok(()),
+            Place::Taken(slot) => (slot, None),
         };
-        let slot = self.st.free_held;
         let slot_len = usize::from(self.st.config.max_datagram);
         let at = (slot as usize).saturating_mul(slot_len);
         let held = self.p.held.get_mut(slot as usize).ok_or(NoSlot)?;
         let space = self.p.slots.get_mut(at..at.saturating_add(slot_len)).ok_or(NoSlot)?;
         let space = space.get_mut(..chunk.bytes.len()).ok_or(NoSlot)?;
         space.copy_from_slice(chunk.bytes);
-        self.st.free_held = held.next;
-        *held = Held { next: NONE, start, rest: chunk.rest, len: chunk.bytes.len() as u16 };
+        (held.start, held.rest, held.len) = (start, chunk.rest, chunk.bytes.len() as u16);
+        let Some(before) = fresh else { return Ok(()) };
+        self.st.free_held = core::mem::replace(&mut held.next, NONE);
         self.link_held(stream, before, slot);
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             link.inbound.held = link.inbound.held.saturating_add(1);
@@ -37,20 +45,24 @@ impl<C: Crypto> Cx<'_, C> {
         Ok(())
     }
 
-    /// The held chunk after which one that starts at `start` belongs (`NONE` for the front), or nothing when it is there.
-    fn held_before(&self, stream: InIx, start: Position) -> Option<u32> {
-        let s = self.p.inbound.get(stream.at())?;
+    fn held_len(&self, slot: u32) -> usize {
+        self.p.held.get(slot as usize).map_or(0, |h| usize::from(h.len))
+    }
+
+    /// Where a chunk that starts at `start` belongs in the stream's list.
+    fn held_place(&self, stream: InIx, start: Position) -> Place {
+        let Some(s) = self.p.inbound.get(stream.at()) else { return Place::Behind(NONE) };
         let start_of = |slot: u32| self.p.held.get(slot as usize).map(|h| h.start);
         match start_of(s.held_back) {
-            None => return Some(NONE),
-            Some(last) if last < start => return Some(s.held_back),
-            Some(last) if last == start => return None,
+            None => return Place::Behind(NONE),
+            Some(last) if last < start => return Place::Behind(s.held_back),
+            Some(last) if last == start => return Place::Taken(s.held_back),
             Some(_) => {}
         }
         let (mut before, mut each) = (NONE, s.held_front);
         while let Some(held) = self.p.held.get(each as usize) {
             if held.start == start {
-                return None;
+                return Place::Taken(each);
             }
             if held.start > start {
                 break;
@@ -58,7 +70,7 @@ impl<C: Crypto> Cx<'_, C> {
             before = each;
             each = held.next;
         }
-        Some(before)
+        Place::Behind(before)
     }
 
     fn link_held(&mut self, stream: InIx, before: u32, slot: u32) {

@@ -5,7 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::deliver::{Accept, Batch, Deliver, Refusal};
 use crate::discard::{Discard, Fault};
-use crate::ids::{Epoch, InIx, LinkIx, PeerIx, Position};
+use crate::ids::{Epoch, InIx, LARGEST_NUMBER, LinkIx, PeerIx, Position};
 use crate::stream::InStream;
 use crate::wire::{Chunk, Open, varint};
 
@@ -114,6 +114,9 @@ enum Place<'a> {
 fn place<'a>(stream: &InStream, chunk: Chunk<'a>, max_record: u32) -> Result<Place<'a>, Fault> {
     let start = Position { number: chunk.number, offset: chunk.offset };
     let walked = walk(&chunk, max_record)?;
+    if walked.end > Position::start_of(LARGEST_NUMBER) {
+        return Err(Fault::BadFrame);
+    }
     if start == stream.next {
         if chunk.rest != stream.rest {
             return Err(Fault::Contradiction);
@@ -181,7 +184,9 @@ impl<C: Crypto> Cx<'_, C> {
 
     fn delivered(&mut self, ix: LinkIx, len: usize, starts: u32) {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
-            link.inbound.since_stored = link.inbound.since_stored.saturating_add(CHUNK_COST.max(len as u64));
+            let cost = CHUNK_COST.max(len as u64);
+            link.inbound.since_stored = link.inbound.since_stored.saturating_add(cost);
+            link.inbound.recent = link.inbound.recent.saturating_add(cost);
         }
         self.st.totals.records_delivered = self.st.totals.records_delivered.saturating_add(u64::from(starts));
     }
@@ -397,3 +402,6 @@ fn batch<'a>(stream: InIx, epoch: Epoch, chunk: &Chunk<'a>, walked: &Walked) -> 
         bytes: chunk.bytes,
     }
 }
+
+#[cfg(test)]
+mod tests;

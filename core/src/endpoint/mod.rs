@@ -337,3 +337,6 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         self.cx(now).end_session(peer, Fault::Local);
     }
 }
+
+#[cfg(test)]
+mod tests;

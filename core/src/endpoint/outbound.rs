@@ -5,7 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::error::{Error, PushError};
-use crate::ids::{Epoch, LinkIx, Name, OutIx, PeerIx, Position};
+use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx, Position};
 use crate::recovery::sent::Carried;
 use crate::ring;
 use crate::storage::of_link;
@@ -121,7 +121,7 @@ impl<C: Crypto> Cx<'_, C> {
             let s = self.p.outbound.get(ix.at()).filter(|s| s.peer != PeerIx::NONE).ok_or(PushError::NoStream)?;
             let size = varint::encode(u64::from(len)).map_err(|_| PushError::TooLarge)?;
             let stored = u64::from(len).saturating_add(size.as_slice().len() as u64);
-            if len > self.st.config.max_record || stored > u64::from(s.ring_len) {
+            if len > self.st.config.max_record || stored > u64::from(s.ring_len) || s.next >= LARGEST_NUMBER {
                 return Err(PushError::TooLarge);
             }
             if stored > u64::from(s.room()) {
@@ -143,6 +143,9 @@ impl<C: Crypto> Cx<'_, C> {
     pub(super) fn push_batch(&mut self, ix: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
         let s = self.p.outbound.get(ix.at()).filter(|s| s.peer != PeerIx::NONE).ok_or(PushError::NoStream)?;
         let (room, len) = (s.room(), s.ring_len);
+        if s.next.saturating_add(packed.len() as u64) > LARGEST_NUMBER {
+            return Err(PushError::TooLarge);
+        }
         let run =
             ring::measure(packed, room, self.st.config.max_record).ok_or_else(|| match varint::decode(packed) {
                 Ok((size, _)) if size > u64::from(self.st.config.max_record) => PushError::TooLarge,
@@ -303,6 +306,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Ok(());
         };
         s.opening = Opening::Open;
+        s.gap_closed(stored_below);
         if stored_below > s.next {
             // This end was rolled back or copied: those numbers have a content already, so they are passed over.
             self.free_below(ix, stream, u64::MAX);
@@ -331,6 +335,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Err(Stop::Fault(Fault::StoredUnsent));
         }
         s.opening = Opening::Open;
+        s.gap_closed(below);
         if below > s.head {
             self.free_below(ix, stream, below);
             self.confirmation_moved(ix);
@@ -389,6 +394,36 @@ impl<C: Crypto> Cx<'_, C> {
         self.wake(ix);
     }
 
+    /// Puts the cursor back to the oldest position that is not acknowledged.
+    pub(super) fn unsend(&mut self, ix: LinkIx, stream: OutIx) {
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else { return };
+        let Some(front) = s.unacked.front.some().and_then(|f| table.get(f.0 as usize)).copied() else {
+            return;
+        };
+        while let Some(slot) = s.unacked.front.some() {
+            link.flight.free(table, slot);
+            s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
+        }
+        let head = Position::start_of(s.head);
+        let (start, at) = if front.start < head { (head, s.head_at) } else { (front.start, front.ring_at) };
+        let ring = self.p.ring.get(s.ring_start as usize..).unwrap_or(&[]);
+        let ring = ring.get(..s.ring_len as usize).unwrap_or(&[]);
+        let rest = match start.offset {
+            0 => 0,
+            offset => ring::stored_size(ring, s.back_from(at, offset)).saturating_sub(offset),
+        };
+        // What lies between the head and the cursor is at most the whole ring, and not all of it: something was unacknowledged.
+        let sent = s.distance(s.head_at, at);
+        let o = &mut link.outbound;
+        o.used = o.used.saturating_sub(u64::from(s.sent)).saturating_add(u64::from(sent));
+        o.begun_rest = o.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(rest));
+        (s.cursor, s.cursor_at, s.sent, s.rest) = (start, at, sent, rest);
+        s.skip_out = false;
+        self.queue_stream(ix, stream);
+    }
+
     pub(super) fn on_credit(&mut self, ix: LinkIx, at: PeerIx, number: u64, window: u64) {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -435,6 +470,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
+        // It is an answer, although nothing was acknowledged.
+        (link.recovery.probes, link.recovery.unanswered) = (0, 0);
         while let Some(slot) = s.unacked.front.some() {
             link.flight.free(table, slot);
             s.unacked.remove(table, slot, crate::recovery::sent::stream_links);

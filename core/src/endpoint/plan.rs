@@ -93,17 +93,25 @@ impl<C: Crypto> Cx<'_, C> {
         let budget = usize::try_from(link.path.budget).unwrap_or(usize::MAX);
         let datagram = usize::from(link.path.datagram).min(budget);
         let room = datagram.checked_sub(header.len)?.checked_sub(TAG_LEN)?;
-        let (probe, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
-        let may_send = !parked && (probe || self.may_send(ix, tx_next, datagram));
+        let (due, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
+        // Without a free slot nothing leaves that asks for an ACK; a probe timeout makes room then.
+        let free = self.free_number(ix, tx_next);
+        let probe = due && free.is_some();
+        let may_send = !parked && (probe || free.is_some_and(|n| self.may_send(ix, n, datagram)));
         let link = self.p.links.get(ix.at())?;
         let has_data = may_send && (!link.flight.lost.is_empty() || link.outbound.front != OutIx::NONE);
         let look = Look { st: self.st, p: &self.p, now: self.now };
-        look.compose(ix, room, has_data, self.control);
+        look.compose(ix, room, has_data, free.is_some(), self.control);
         let mut chunk = None;
         if has_data {
             chunk = look.plan_repeat(ix, room, self.control);
             if chunk.is_none() {
                 chunk = self.plan_new(ix, room);
+            }
+            if chunk.is_none() {
+                // What only goes along has no company after all.
+                let look = Look { st: self.st, p: &self.p, now: self.now };
+                look.compose(ix, room, false, free.is_some(), self.control);
             }
         }
         if probe && chunk.is_none() && !self.control.said.elicits {
@@ -122,7 +130,7 @@ impl<C: Crypto> Cx<'_, C> {
         let padding = if full { room.saturating_sub(used) } else { 0 };
         let len = header.len.saturating_add(used).saturating_add(padding).saturating_add(TAG_LEN);
         let number = match chunk.is_some() || self.control.said.elicits {
-            true => self.free_number(ix, tx_next)?,
+            true => free?,
             false => tx_next,
         };
         // A skipped number may need a longer header only beyond the reach of the shortest: then the next plan has it.
@@ -148,7 +156,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Congestion window, pacing, the other end's window of numbers and its room: may data leave?
-    fn may_send(&mut self, ix: LinkIx, tx_next: u64, datagram: usize) -> bool {
+    fn may_send(&mut self, ix: LinkIx, number: u64, datagram: usize) -> bool {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return false;
         };
@@ -172,12 +180,9 @@ impl<C: Crypto> Cx<'_, C> {
         let each = self.st.config.in_flight as usize;
         let start = ix.at().saturating_mul(each);
         let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
-        if Self::taken(table, tx_next) {
-            return false;
-        }
         // The other end must still be able to tell about the oldest packet that is out.
         match link.flight.out.front.some().and_then(|f| table.get(f.0 as usize)) {
-            Some(oldest) => (tx_next as u32).wrapping_sub(oldest.number) <= peer.session.limits.ack_window >> 1,
+            Some(oldest) => (number as u32).wrapping_sub(oldest.number) <= peer.session.limits.ack_window >> 1,
             None => true,
         }
     }
@@ -187,7 +192,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// The first number from `from` on whose slot is free.
-    fn free_number(&self, ix: LinkIx, from: u64) -> Option<u64> {
+    pub(super) fn free_number(&self, ix: LinkIx, from: u64) -> Option<u64> {
         let each = self.st.config.in_flight as usize;
         let start = ix.at().saturating_mul(each);
         let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);

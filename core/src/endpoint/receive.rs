@@ -1,7 +1,7 @@
 //! A datagram arrives: what it is, whose it is, whether it opens, and what its frames say.
 
 use super::Cx;
-use crate::crypto::{Crypto, TAG_LEN, Tag};
+use crate::crypto::{Crypto, Suite, TAG_LEN, Tag};
 use crate::deliver::Deliver;
 use crate::discard::{Discard, Fault};
 use crate::ids::{LinkIx, PeerId, PeerIx};
@@ -9,9 +9,14 @@ use crate::link::ACK_RANGES;
 use crate::path::Path;
 use crate::peer::End;
 use crate::storage::of_link;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::window::Seen;
 use crate::wire::{DataHeader, Frame, Packet, PacketRange, QueryFor, Reader, number};
+
+/// No suite's session is renewed before this many packets.
+const LEAST_SOFT_LIMIT: u64 = 1 << 22;
+const _: () = assert!(Suite::Aes128GcmSiv.soft_packet_limit(u16::MAX) >= LEAST_SOFT_LIMIT);
+const _: () = assert!(Suite::Aes128Gcm.soft_packet_limit(u16::MAX) >= LEAST_SOFT_LIMIT);
 
 /// What came of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,6 +249,10 @@ impl<C: Crypto> Cx<'_, C> {
             link.ack.largest_at = self.now;
         }
         link.window.insert(words, number);
+        self.renew_for_the_other_end(ix, number);
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
         let extended = match link.ack.changed.last_mut() {
             Some(last) if last.high.checked_add(1) == Some(number) => {
                 last.high = number;
@@ -273,6 +282,18 @@ impl<C: Crypto> Cx<'_, C> {
             link.ack.due = self.now + self.st.config.max_ack_delay;
         }
         self.wake(ix);
+    }
+
+    /// The device alone can renew a session: it counts the gateway's packets as well as its own.
+    #[inline]
+    fn renew_for_the_other_end(&mut self, ix: LinkIx, number: u64) {
+        if number < LEAST_SOFT_LIMIT {
+            return;
+        }
+        let peer = self.p.links.get(ix.at()).and_then(|l| self.p.peers.get(l.peer.at()));
+        if peer.is_some_and(|p| p.end == Some(End::Device) && number >= p.session.soft_packet_limit(&self.st.config)) {
+            self.start_exchange(ix, Duration::ZERO);
+        }
     }
 
     fn frame(

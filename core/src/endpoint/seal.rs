@@ -117,7 +117,7 @@ impl<C: Crypto> Cx<'_, C> {
         if chunk.skip {
             entry.carried = entry.carried.with(Carried::SKIP);
             if let Some(s) = self.p.outbound.get_mut(chunk.stream.at()) {
-                s.skip_out = true;
+                (s.skip_out, s.skip_packet) = (true, entry.number);
             }
         }
         entry.stream = chunk.stream;
@@ -204,11 +204,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         // The path has become smaller: the rest of the chunk stays lost, and goes with the next packet.
         let trimmed = chunk.start.number.saturating_sub(lost.start.number) as u16;
-        let gone = if chunk.ring_at >= lost.ring_at {
-            chunk.ring_at.saturating_sub(lost.ring_at)
-        } else {
-            chunk.ring_at.saturating_add(s.ring_len).saturating_sub(lost.ring_at)
-        };
+        let gone = s.distance(lost.ring_at, chunk.ring_at);
         lost.records = lost.records.saturating_sub(trimmed).saturating_sub(chunk.cut.ended);
         lost.len = lost.len.saturating_sub(gone as u16).saturating_sub(chunk.cut.len as u16);
         lost.start = new_end;

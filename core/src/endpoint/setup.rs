@@ -34,7 +34,7 @@ impl<C: Crypto> Cx<'_, C> {
         let has_link = peer.link.some().is_some();
         let answer_key = answer_key(key, &hello);
         let no_link = !has_link && !self.link_available();
-        if !self.st.may_reply(self.now) {
+        if !self.st.may_answer(self.now) {
             return Err(Discard::ReplyLimit);
         }
         let mut answer = [0; WELCOME_CORE_MAX];
@@ -199,8 +199,11 @@ impl<C: Crypto> Cx<'_, C> {
         datagram: &mut [u8],
         why: Discard,
     ) -> Result<Handled, Discard> {
+        if self.st.devices == 0 {
+            return Err(why);
+        }
         self.st.counters.count_discard(why);
-        if self.st.devices == 0 || !self.st.may_reply(self.now) {
+        if !self.st.may_hint(self.now) {
             return Err(Discard::ReplyLimit);
         }
         UnknownLabel { label, peer }.write(&mut Writer::new(datagram)).map_err(|_| Discard::Malformed)?;

@@ -32,7 +32,9 @@ pub(super) struct State {
     pub(super) dirty_peers: PeerIx,
     pub(super) dirty_out: OutIx,
     pub(super) free_held: u32,
-    replies: Replies,
+    /// Answers to HELLO, and hints: a flood of either leaves the other alone.
+    answers: Replies,
+    hints: Replies,
     /// Peers towards which this end is the device.
     pub(super) gateways: heapless::Vec<PeerIx, GATEWAYS>,
     /// Peers towards which this end is the gateway.
@@ -97,11 +99,22 @@ impl BootSeed {
     }
 }
 
-/// Answers left this second.
+/// Answers of one kind that are left this second.
 #[derive(Clone, Copy, Debug)]
 struct Replies {
     left: u32,
     since: Instant,
+}
+
+impl Replies {
+    fn take(&mut self, now: Instant, each_second: u32) -> bool {
+        if now.since(self.since).as_micros() >= 1_000_000 {
+            *self = Self { left: each_second, since: now };
+        }
+        let left = self.left.checked_sub(1);
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
 }
 
 impl State {
@@ -125,8 +138,10 @@ impl State {
             let next = i.saturating_add(1);
             slot.next = if next < held { next } else { u32::MAX };
         }
+        let replies = Replies { left: config.replies_per_second, since: Instant::from_micros(0) };
         let mut state = Self {
-            replies: Replies { left: config.replies_per_second, since: Instant::from_micros(0) },
+            answers: replies,
+            hints: replies,
             config,
             suites,
             boot: Boot::default(),
@@ -166,13 +181,13 @@ impl State {
         u32::from_be_bytes([a, b, c, d])
     }
 
-    /// Takes one of this second's answers.
-    pub(super) fn may_reply(&mut self, now: Instant) -> bool {
-        if now.since(self.replies.since).as_micros() >= 1_000_000 {
-            self.replies = Replies { left: self.config.replies_per_second, since: now };
-        }
-        let left = self.replies.left.checked_sub(1);
-        self.replies.left = left.unwrap_or(0);
-        left.is_some()
+    /// Takes one of this second's answers to HELLO.
+    pub(super) fn may_answer(&mut self, now: Instant) -> bool {
+        self.answers.take(now, self.config.replies_per_second)
+    }
+
+    /// Takes one of this second's hints.
+    pub(super) fn may_hint(&mut self, now: Instant) -> bool {
+        self.hints.take(now, self.config.replies_per_second)
     }
 }

@@ -60,10 +60,13 @@ impl<C: Crypto> Cx<'_, C> {
         } else if probe_at <= now {
             self.probe(ix, at);
         }
-        if self.poll_at(ix) <= now
-            && let Some(link) = self.p.links.get_mut(ix.at())
-        {
-            link.say.ping = true;
+        if self.poll_at(ix) <= now {
+            // Without a session there is nobody to PING.
+            if !self.has_session(at) {
+                self.start_exchange(ix, Duration::ZERO);
+            } else if let Some(link) = self.p.links.get_mut(ix.at()) {
+                link.say.ping = true;
+            }
         }
         self.numbers_used_up(at);
         debug_assert!(self.flight_adds_up(ix), "in flight is the sum of what is out");
@@ -104,18 +107,32 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         };
         if let Some(slot) = link.flight.out.front.some() {
-            let carried = table.get(slot.0 as usize).map(|s| (s.carried, s.stream));
+            let sent = table.get(slot.0 as usize).copied().unwrap_or_default();
             link.flight.lose(table, slot);
-            if let Some((carried, stream)) = carried
-                && carried.has(crate::recovery::sent::Carried::SKIP)
-                && let Some(s) = self.p.outbound.get_mut(stream.at())
-            {
-                s.skip_out = false;
+            if sent.carried.has(crate::recovery::sent::Carried::SKIP) {
+                self.skip_lost(ix, sent.stream, sent.number);
             }
         }
+        self.make_room_for_probe(ix);
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         link.recovery.probe_due = 1;
         // A probe that leaves nothing behind still counts from now.
         link.recovery.last_asked = self.now;
+    }
+
+    /// Lost chunks hold their slots until they leave again. When a smaller path has cut them up until every slot is held,
+    /// nothing could leave: what is not acknowledged counts as unsent then.
+    fn make_room_for_probe(&mut self, ix: LinkIx) {
+        let Some(at) = self.p.links.get(ix.at()).map(|l| l.peer) else { return };
+        let next = self.p.peers.get(at.at()).map_or(0, |p| p.session.tx_next);
+        if self.free_number(ix, next).is_some() {
+            return;
+        }
+        let mut each = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();
+        while let Some(stream) = each.some() {
+            self.unsend(ix, stream);
+            each = self.p.outbound.get(stream.at()).map(|s| s.next_of_peer).unwrap_or_default();
+        }
     }
 
     pub(super) fn probe_timeout(&self, ix: LinkIx) -> Duration {
@@ -153,7 +170,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get(link.peer.at()) else {
             return Instant::NEVER;
         };
-        if peer.end != Some(End::Device) || !peer.has_session() || !link.flight.is_empty() {
+        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() {
             return Instant::NEVER;
         }
         peer.heard + poll
@@ -234,14 +251,16 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get(ix.at()) else {
             return Instant::NEVER;
         };
-        let datagram = u64::from(link.path.datagram);
+        let datagram = u64::from(link.path.datagram).min(link.path.budget);
         let has_data = !link.flight.lost.is_empty() || link.outbound.front != crate::ids::OutIx::NONE;
         let held = link.outbound.busy || link.outbound.wanted.is_some() || link.recovery.parked;
         let fits = link.flight.bytes.saturating_add(datagram) <= link.cc.window();
         if !has_data || held || !fits || link.pacer.ready(datagram) || !self.has_session(link.peer) {
             return Instant::NEVER;
         }
-        link.pacer.release(datagram, link.cc.window(), link.rtt.smoothed())
+        let release = link.pacer.release(datagram, link.cc.window(), link.rtt.smoothed());
+        // When that moment is here, it is something else that the packet waits for.
+        if release > self.now { release } else { Instant::NEVER }
     }
 
     /// When the first refused stream of the queue is asked for again.

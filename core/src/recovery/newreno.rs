@@ -8,6 +8,9 @@ pub(crate) struct NewReno {
     threshold: u64,
     /// Packets sent before this were sent before the last cut; their loss does not cut again.
     recovery_start: Option<Instant>,
+    /// Window and threshold before the last cut, and how many losses that were not shown to be none stand for it.
+    before_cut: (u64, u64),
+    losses: u32,
     /// Bytes acknowledged since the window last grew, in congestion avoidance.
     acknowledged: u64,
     datagram: u64,
@@ -18,7 +21,15 @@ impl NewReno {
         let datagram = u64::from(datagram);
         // RFC 9002 §7.2
         let window = datagram.saturating_mul(10).min(datagram.saturating_mul(2).max(14_720));
-        Self { window, threshold: u64::MAX, recovery_start: None, acknowledged: 0, datagram }
+        Self {
+            window,
+            threshold: u64::MAX,
+            recovery_start: None,
+            before_cut: (0, 0),
+            losses: 0,
+            acknowledged: 0,
+            datagram,
+        }
     }
 
     /// The most bytes that may be in flight.
@@ -54,17 +65,34 @@ impl NewReno {
     /// A packet sent at `sent` was lost: at most one cut a round trip (RFC 9002 §7.3.2).
     pub(crate) fn lost(&mut self, sent: Instant, now: Instant) {
         if self.sent_before_cut(sent) {
+            self.losses = self.losses.saturating_add(1);
             return;
         }
+        self.before_cut = (self.window, self.threshold);
+        self.losses = 1;
         self.recovery_start = Some(now);
         self.window = (self.window >> 1).max(self.datagram.saturating_mul(2));
         self.threshold = self.window;
         self.acknowledged = 0;
     }
 
+    /// A loss was none: the packet came late. When no other stands for the cut, it is undone.
+    pub(crate) fn not_lost(&mut self, sent: Instant) {
+        if !self.sent_before_cut(sent) || self.losses == 0 {
+            return;
+        }
+        self.losses = self.losses.saturating_sub(1);
+        if self.losses == 0 {
+            let (window, threshold) = self.before_cut;
+            (self.window, self.threshold) = (self.window.max(window), threshold);
+            self.recovery_start = None;
+        }
+    }
+
     /// Everything sent over a long time was lost (RFC 9002 §7.6.2).
     pub(crate) fn persistent_congestion(&mut self) {
         self.window = self.datagram.saturating_mul(2);
         self.recovery_start = None;
+        self.losses = 0;
     }
 }

@@ -46,7 +46,8 @@ impl Pacer {
     /// When `bytes` may leave, if not now.
     pub(crate) fn release(&self, bytes: u64, window: u64, rtt: Duration) -> Instant {
         let missing = bytes.saturating_sub(self.tokens);
-        let us = missing.saturating_mul(rtt.as_micros()).checked_div(window.max(1)).unwrap_or(0);
+        // Rounded up: a timer that comes too early finds nothing to do, again and again.
+        let us = missing.saturating_mul(rtt.as_micros()).div_ceil(window.max(1));
         self.filled + Duration::from_micros(us.max(1))
     }
 }

@@ -47,6 +47,8 @@ impl Carried {
     pub(crate) const CHUNK: Self = Self(1);
     /// SKIP of the stream.
     pub(crate) const SKIP: Self = Self(2);
+    /// Its loss was taken for a sign of congestion.
+    pub(crate) const COUNTED: Self = Self(4);
     /// A probe: its loss does not cut the window.
     pub(crate) const PROBE: Self = Self(8);
 

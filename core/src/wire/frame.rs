@@ -5,7 +5,7 @@ use super::cursor::{Malformed, NoRoom, Reader, Writer};
 use super::varint;
 use crate::ids::{Epoch, LARGEST_NUMBER, Label, NAME_MAX};
 
-/// The largest stream id on the wire (wire-format §6.3).
+/// The largest stream id on the wire (wire-format §6.3); the smallest is 1.
 pub const LARGEST_STREAM: u64 = (1 << 30) - 1;
 /// The largest delay that an ACK may state, in microseconds (wire-format §6.7).
 pub const LARGEST_ACK_DELAY_US: u64 = (1 << 30) - 1;
@@ -249,7 +249,10 @@ pub fn write_ack(w: &mut Writer<'_>, delay_us: u64, ranges: &[PacketRange]) -> R
 }
 
 fn stream(r: &mut Reader<'_>) -> Result<u32, Malformed> {
-    r.varint_to(LARGEST_STREAM).map(|v| v as u32)
+    match r.varint_to(LARGEST_STREAM)? {
+        0 => Err(Malformed),
+        id => Ok(id as u32),
+    }
 }
 
 fn write_below(w: &mut Writer<'_>, kind: u8, stream: u32, below: u64) -> Result<(), NoRoom> {

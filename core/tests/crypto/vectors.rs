@@ -8,7 +8,12 @@ pub(crate) struct Case(BTreeMap<String, Vec<u8>>);
 impl Case {
     /// The value of `name`.
     pub(crate) fn get(&self, name: &str) -> &[u8] {
-        self.0.get(name).unwrap_or_else(|| panic!("no `{name}`"))
+        self.find(name).unwrap_or_else(|| panic!("no `{name}`"))
+    }
+
+    /// The value of `name`, if the case has one.
+    pub(crate) fn find(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(Vec::as_slice)
     }
 
     /// The value of `name`, which has `N` bytes.

@@ -1,15 +1,7 @@
 //! Delivery over a wire that works, and over one that loses.
 
-use crate::support::Pair;
-use tallylink_core::{Config, Event, PushError};
-
-fn record(number: usize, size: usize) -> Vec<u8> {
-    (0..size).map(|i| (number * 31 + i * 7) as u8).collect()
-}
-
-fn config() -> Config {
-    Config { in_flight: 256, held: 64, max_peers: 2, ack_window: 1024, ..Config::default() }
-}
+use crate::support::{Numbers, Pair, record, small_config as config};
+use tallylink_core::{Event, PushError};
 
 /// Pushes `count` records of the sizes that `size` gives, as room comes, and runs until all are stored.
 fn deliver(pair: &mut Pair, count: usize, size: impl Fn(usize) -> usize) {
@@ -60,11 +52,8 @@ fn records_of_every_size_travel_whole() {
 #[test]
 fn a_wire_that_loses_a_tenth_only_delays() {
     let mut pair = Pair::new(config(), 1 << 18);
-    let mut state = 12345u64;
-    pair.lose = Box::new(move |_, _| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) % 10 == 0
-    });
+    let mut numbers = Numbers(12345);
+    pair.lose = Box::new(move |_, _| numbers.below(10) == 0);
     deliver(&mut pair, 5_000, |i| i % 300);
     assert!(pair.device.endpoint.totals().packets_lost > 0);
 }

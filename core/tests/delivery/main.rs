@@ -1,5 +1,18 @@
-//! Records travel from one end to the other: whole, in order, once.
+//! Two endpoints and a wire: what each does for the other, whatever happens on the way. One behaviour a file.
 
 mod basics;
 mod busy;
+mod credit;
+mod fairness;
+mod hostile;
+mod names;
+mod peers;
+mod poll;
+mod positions;
+mod recovery;
+mod restart;
+mod roaming;
+mod session;
+mod stranger;
+mod streams;
 mod support;

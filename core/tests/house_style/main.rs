@@ -6,6 +6,7 @@
 mod checkout;
 mod citations;
 mod left_overs;
+mod link_check;
 mod manifests;
 mod workflows;
 
@@ -44,6 +45,11 @@ fn every_dependency_says_why_it_is_there() {
 #[test]
 fn workflows_call_scripts_that_exist() {
     report(workflows::faults(&Checkout::read()));
+}
+
+#[test]
+fn the_bare_metal_image_reaches_the_whole_endpoint() {
+    report(link_check::faults(&Checkout::read()));
 }
 
 /// Fails with every fault at once, one a line, so that one run shows all there is to mend.

@@ -158,6 +158,7 @@ fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
         salt: u64::from_le_bytes(salt),
         segment_bytes: config.segment.0,
         retention: Retention {
+            freed: false,
             max_bytes: bytes(config.retain_bytes),
             max_age_us: match config.retain_age {
                 Limit::At(span) => Some(u64::try_from(span.0.as_micros()).unwrap_or(u64::MAX)),

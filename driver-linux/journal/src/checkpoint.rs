@@ -106,7 +106,7 @@ impl<F: StoreFile> Table<'_, F> {
         self.piece.push(name.len() as u8);
         self.piece.extend_from_slice(name);
         self.varint(stream.index_end);
-        self.piece.push(count as u8);
+        self.varint(count as u64);
         for slot in slots() {
             self.put_slot(slot);
         }

@@ -3,6 +3,7 @@
 mod active;
 mod append;
 mod commit;
+mod freed;
 mod maintain;
 
 use std::collections::VecDeque;
@@ -36,6 +37,8 @@ pub struct Journal<S: Store> {
     /// Finished segments, ascending.
     sealed: VecDeque<Sealed>,
     next_segment: u64,
+    /// The latest arrival so far.
+    latest_us: u64,
     /// Goes up with every segment and every 4 MiB: a stream defined in an older generation is defined again before
     /// its next entry.
     generation: u32,
@@ -87,7 +90,7 @@ impl<S: Store> Journal<S> {
         let Some(lock) = lock else {
             return Err(Error::Locked { lock: store.describe("lock") });
         };
-        let recovered = recover::recover(&store, options.salt)?;
+        let recovered = recover::recover(&store, &options)?;
         let checkpoints = maintain::Checkpoints::new(&recovered);
         let Recovered { journal: id, streams, sealed, next_segment, report, from_checkpoint, .. } = recovered;
         let mut journal = Self {
@@ -98,6 +101,7 @@ impl<S: Store> Journal<S> {
             id,
             streams,
             active: None,
+            latest_us: sealed.back().map_or(0, |last| last.created_us),
             sealed,
             next_segment,
             generation: 0,
@@ -176,11 +180,12 @@ impl<S: Store> Journal<S> {
         if first > varint::MAX || floor > varint::MAX {
             return Err(Error::IndexesExhausted);
         }
+        let most = self.streams.most_epochs();
         let stream = self.streams.get_mut(stream.0).ok_or(Error::UnknownEpoch)?;
         if stream.epochs.find(epoch).is_some() {
             return Ok(());
         }
-        if !stream.epochs.begin(epoch, Position::start_of(first)) {
+        if !stream.epochs.begin(epoch, Position::start_of(first), most) {
             return Err(Error::CommitFirst);
         }
         stream.index_end = stream.index_end.max(floor);

@@ -70,6 +70,6 @@ pub use error::Error;
 pub use journal::{Journal, Maintained, Stats};
 pub use options::{Options, Retention};
 pub use position::POSITION_FILE;
-pub use reader::{Gap, Item, Reader, Record};
+pub use reader::{Batch, Gap, Item, Packed, Reader, Record};
 pub use recover::{Damage, Recovery};
 pub use store::{Dir, Store, StoreFile, SyncSite};

@@ -15,7 +15,7 @@ use crate::scan::{Scanner, Step};
 use crate::seal::Mask;
 use crate::segment::{self, ENTRIES_AT};
 use crate::store::Store;
-use join::Walk;
+use join::{Cut, Walk};
 use track::{Part, Tracks};
 
 /// One stored record.
@@ -70,6 +70,38 @@ pub enum Item<'a> {
     Damage(Damage),
 }
 
+/// Whole records of one stream, back to back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch<'a> {
+    /// Whose they are.
+    pub peer: [u8; 8],
+    /// The stream's name.
+    pub stream: &'a [u8],
+    /// The numbering they were counted in.
+    pub epoch: [u8; 8],
+    /// The first one's number.
+    pub number: u64,
+    /// How many there are.
+    pub count: u64,
+    /// The first one's place in the stream, across epochs.
+    pub index: u64,
+    /// When they came: UTC in microseconds.
+    pub arrival_us: u64,
+    /// `[size varint][bytes]…`
+    pub bytes: &'a [u8],
+}
+
+/// What a reader of batches meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packed<'a> {
+    /// Records.
+    Batch(Batch<'a>),
+    /// Missing numbers.
+    Gap(Gap<'a>),
+    /// A damaged place; reading goes on behind it.
+    Damage(Damage),
+}
+
 /// Reads everything that is synced, oldest first: within a stream in order, streams as they came.
 ///
 /// Holds one window of 2 MiB, a row per stream met, and the beginning of each record whose end is yet to come.
@@ -87,7 +119,7 @@ pub struct Reader<S: Store> {
 
 /// What [`Reader::advance`] stopped at; the item is put together from it.
 enum Stop {
-    Record { stream: u32, number: u64, arrival_us: u64, part: Part },
+    Records { stream: u32, number: u64, count: u64, arrival_us: u64, part: Part },
     Gap { stream: u32, next: u64, below: u64, reason: Option<u8>, arrival_us: u64 },
     Damage(Damage),
     End,
@@ -126,17 +158,44 @@ impl<S: Store> Reader<S> {
     /// # Errors
     /// The disk fails. The next call tries again.
     #[expect(clippy::should_implement_trait, reason = "an item borrows the reader, which Iterator cannot say")]
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, Error> {
-        let stop = self.advance()?;
-        Ok(match stop {
+        let stop = self.advance(Cut::Records)?;
+        Ok(self.packed(stop).map(|packed| match packed {
+            Packed::Batch(b) => Item::Record(Record {
+                peer: b.peer,
+                stream: b.stream,
+                epoch: b.epoch,
+                number: b.number,
+                index: b.index,
+                arrival_us: b.arrival_us,
+                bytes: b.bytes,
+            }),
+            Packed::Gap(gap) => Item::Gap(gap),
+            Packed::Damage(damage) => Item::Damage(damage),
+        }))
+    }
+
+    /// As [`next`](Self::next), but with as many whole records at once as one chunk holds, in their stored bytes.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn next_batch(&mut self) -> Result<Option<Packed<'_>>, Error> {
+        let stop = self.advance(Cut::Batches)?;
+        Ok(self.packed(stop))
+    }
+
+    #[inline]
+    fn packed(&self, stop: Stop) -> Option<Packed<'_>> {
+        match stop {
             Stop::End => None,
-            Stop::Damage(damage) => Some(Item::Damage(damage)),
+            Stop::Damage(damage) => Some(Packed::Damage(damage)),
             Stop::Gap { stream, next, below, reason, arrival_us } => self.tracks.get(stream).map(|track| {
                 let index = track.base.saturating_add(next);
                 let (peer, epoch, stream) = (track.peer, track.epoch, &track.name[..]);
-                Item::Gap(Gap { peer, stream, epoch, next, below, index, reason, arrival_us })
+                Packed::Gap(Gap { peer, stream, epoch, next, below, index, reason, arrival_us })
             }),
-            Stop::Record { stream, number, arrival_us, part } => self.tracks.get(stream).map(|track| {
+            Stop::Records { stream, number, count, arrival_us, part } => self.tracks.get(stream).map(|track| {
                 let body = self.scanner.as_ref().map_or(&[][..], Scanner::body);
                 let bytes = match part {
                     Part::Body { from, to } => &body[from..to],
@@ -144,15 +203,16 @@ impl<S: Store> Reader<S> {
                 };
                 let index = track.base.saturating_add(number);
                 let (peer, epoch, stream) = (track.peer, track.epoch, &track.name[..]);
-                Item::Record(Record { peer, stream, epoch, number, index, arrival_us, bytes })
+                Packed::Batch(Batch { peer, stream, epoch, number, count, index, arrival_us, bytes })
             }),
-        })
+        }
     }
 
-    fn advance(&mut self) -> Result<Stop, Error> {
+    #[inline]
+    fn advance(&mut self, cut: Cut) -> Result<Stop, Error> {
         loop {
             if let (Some(walk), Some(scanner)) = (&mut self.walk, &self.scanner) {
-                if let Some(stop) = walk.next(&mut self.tracks, scanner.body()) {
+                if let Some(stop) = walk.next(&mut self.tracks, scanner.body(), cut) {
                     return Ok(stop);
                 }
                 self.walk = None;

@@ -8,6 +8,7 @@ use crate::chain::{self, Chain, Link};
 use crate::checkpoint::{self, Summary};
 use crate::entry::{Entry, Identity};
 use crate::error::{At, Error};
+use crate::options::Options;
 use crate::position;
 use crate::scan::{Scanner, Step};
 use crate::seal::Mask;
@@ -82,9 +83,10 @@ pub(crate) struct Recovered {
     pub(crate) report: Recovery,
 }
 
-pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error> {
+pub(crate) fn recover<S: Store>(store: &S, options: &Options) -> Result<Recovered, Error> {
+    let most_epochs = options.most_epochs();
     let directory = || store.describe("");
-    let loaded = checkpoint::load(store).at(directory, "read the checkpoints")?;
+    let loaded = checkpoint::load(store, most_epochs).at(directory, "read the checkpoints")?;
     if let Some((slot, version)) = loaded.unknown {
         return Err(Error::Version { file: store.describe(checkpoint::FILES[slot]), version });
     }
@@ -92,13 +94,13 @@ pub(crate) fn recover<S: Store>(store: &S, salt: u64) -> Result<Recovered, Error
     let slot = first_slot(loaded.newest.as_ref().map(|(slot, ..)| *slot), loaded.whole);
     let (summary, streams) = match loaded.newest {
         Some((_, summary, streams)) => (Some(summary), streams),
-        None => (None, Streams::default()),
+        None => (None, Streams::new(most_epochs)),
     };
     let from_checkpoint = summary.is_some();
     let created = !from_checkpoint && ids.is_empty();
     let summary = match summary {
         Some(summary) => summary,
-        None => Summary { journal: id_of(store, &ids)?.unwrap_or(salt), ..Summary::default() },
+        None => Summary { journal: id_of(store, &ids)?.unwrap_or(options.salt), ..Summary::default() },
     };
     let report = Recovery { created, broken_checkpoints: loaded.broken, ..Recovery::default() };
     let mut work = Work { store, summary, streams, report, uncovered: 0 };

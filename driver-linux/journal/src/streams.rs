@@ -57,8 +57,10 @@ pub(crate) fn fit(next: Position, from: Position) -> Fit {
 }
 
 /// All streams of a journal.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Streams {
+    /// How many epochs of each are remembered.
+    most_epochs: usize,
     list: Vec<Option<Stream>>,
     /// The names, back to back.
     names: Vec<u8>,
@@ -67,6 +69,14 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
+    pub(crate) fn new(most_epochs: usize) -> Self {
+        Self { most_epochs, list: Vec::new(), names: Vec::new(), by_name: HashTable::new(), hasher: RandomState::new() }
+    }
+
+    pub(crate) fn most_epochs(&self) -> usize {
+        self.most_epochs
+    }
+
     /// One above the highest id in use.
     pub(crate) fn len(&self) -> u32 {
         self.list.len() as u32
@@ -134,7 +144,7 @@ impl Streams {
             self.list.resize_with(id as usize + 1, || None);
         }
         self.list[id as usize] = Some(stream);
-        let Self { list, names, by_name, hasher } = self;
+        let Self { list, names, by_name, hasher, .. } = self;
         let hash_of = |&id: &u32| match &list[id as usize] {
             Some(stream) => hasher.hash_one((stream.peer, name_of(names, stream))),
             None => 0,
@@ -147,13 +157,14 @@ impl Streams {
         if !self.place(id, who.peer, who.name) {
             return false;
         }
+        let most = self.most_epochs;
         let Some(stream) = self.get_mut(id) else {
             return false;
         };
         let known = stream.epochs.find(who.epoch).is_some();
         if !known {
-            stream.epochs.forget_old();
-            stream.epochs.begin(who.epoch, next);
+            stream.epochs.forget_old(most);
+            stream.epochs.begin(who.epoch, next, most);
         }
         stream.epochs.make_current(who.epoch, base);
         true
@@ -193,8 +204,9 @@ impl Streams {
 
     /// Ends recovery: unfinished records are void, epochs without a stored record forgotten.
     pub(crate) fn settle(&mut self) {
+        let most = self.most_epochs;
         for stream in self.iter_mut() {
-            stream.epochs.settle();
+            stream.epochs.settle(most);
         }
     }
 }

@@ -14,6 +14,8 @@
 
 mod peers;
 mod remote;
+#[cfg(test)]
+mod tests;
 mod transmit;
 
 pub use peers::{AddPeerError, OpenError};
@@ -243,7 +245,7 @@ impl<A: Application + 'static> Network<A> {
                 self.maybe_readable = false;
                 break;
             }
-            let now = self.clock.now();
+            let (now, before) = (self.clock.now(), datagrams);
             for (path, run) in self.incoming.runs() {
                 let streams = self.application.streams().saturating_add(STREAMS_AHEAD);
                 self.endpoint.storage_mut().grow_inbound(streams as usize);
@@ -257,6 +259,7 @@ impl<A: Application + 'static> Network<A> {
                     }
                 }
             }
+            self.counters.datagrams_received += datagrams as u64 - before as u64;
             // An error in place of datagrams counts too: work per turn is bounded.
             datagrams += 1;
         }

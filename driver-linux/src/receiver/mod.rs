@@ -2,8 +2,8 @@
 //!
 //! Three ways, from simple to fast: [`Receiver::next`] hands out one record after the other; [`Receiver::take`] lends all
 //! that have come to a function; [`InPlace`] has no thread of its own: the function runs where the packets are decrypted. A
-//! program with a disk implements [`Application`](crate::Application) and reports what is stored through a
-//! [`Remote`](crate::Remote).
+//! program with a disk implements [`Application`] and reports what is stored through a
+//! [`Remote`].
 //!
 //! None of these keeps anything on disk: a record counts as STORED once the program took it, and that holds for as long as
 //! this process lives.
@@ -17,6 +17,8 @@ mod streams;
 pub use in_place::{InPlace, Record};
 pub use streams::Streams;
 
+#[cfg(doc)]
+use crate::application::Application;
 use crate::application::Stored;
 use crate::clock;
 use crate::network::{AddPeerError, Gone, Network, Remote};
@@ -119,11 +121,9 @@ impl Receiver {
     }
 
     /// Where it listens.
-    ///
-    /// # Errors
-    /// None so far.
-    pub fn local_addr(&self) -> std::io::Result<SocketAddr> {
-        Ok(self.local)
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
     }
 
     /// Provisions a sender.
@@ -197,21 +197,28 @@ impl Receiver {
                 bytes: &t.bytes,
             });
         }
-        if records == 0 {
-            self.wait(clock::deadline(timeout));
+        let deadline = clock::deadline(timeout);
+        loop {
+            self.take_all(&mut |r| {
+                records += 1;
+                take(r);
+            });
+            // What came may be a stream's name only, or part of a record.
+            if records > 0 || !self.wait(deadline) {
+                return records;
+            }
         }
-        let mut counting = |r: Record<'_>| {
-            records += 1;
-            take(r);
-        };
+    }
+
+    /// Takes what has come, and reports it.
+    fn take_all(&mut self, take: &mut dyn FnMut(Record<'_>)) {
         // No more than what can wait at a time: then it is confirmed.
         for _ in 0..inbox::MESSAGES {
-            if !self.message(&mut counting) {
+            if !self.message(take) {
                 break;
             }
         }
         self.report();
-        records
     }
 
     /// Waits for a message. Returns false when there is none.

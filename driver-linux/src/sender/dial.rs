@@ -1,5 +1,8 @@
 //! Finding the gateway: its name is resolved at each try, and its addresses are tried in turn.
 
+#[cfg(test)]
+mod tests;
+
 use super::outlets::Outlets;
 use crate::network::{Network, Remote};
 use std::fmt;

@@ -10,7 +10,7 @@
 //! let mut receiver = Receiver::bind("127.0.0.1:0")?;
 //! receiver.add_peer(id, KeyId(0), Psk::from_bytes(key))?;
 //!
-//! let sender = Sender::connect(&receiver.local_addr()?.to_string(), id, KeyId(0), Psk::from_bytes(key))?;
+//! let sender = Sender::connect(&receiver.local_addr().to_string(), id, KeyId(0), Psk::from_bytes(key))?;
 //! let mut stream = sender.open("temperature")?;
 //! stream.push(b"21.5")?;
 //! stream.push(b"21.6")?;

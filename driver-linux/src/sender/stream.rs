@@ -121,6 +121,8 @@ impl Stream {
         loop {
             match self.try_push(record) {
                 Err(PushError::Full) if self.wait_for(stored, deadline) => {}
+                // It waited for more room than this record needs.
+                Err(PushError::Full) => return self.try_push(record),
                 other => return other,
             }
         }

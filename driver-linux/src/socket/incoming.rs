@@ -1,5 +1,8 @@
 //! Receiving: coalesced datagrams, many a call, taken apart again.
 
+#[cfg(test)]
+mod tests;
+
 use super::counters::SocketCounters;
 use super::io::{Arrived, Datagrams, RECEIVE_SLOTS};
 use std::io::{self, IoSliceMut};

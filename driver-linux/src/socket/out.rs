@@ -3,6 +3,9 @@
 //! Nothing here waits, and nothing here loses what the system would still take: a batch that the socket has no room for is
 //! kept until it has. Whatever else the system says of a batch is dealt with inside the same call.
 
+#[cfg(test)]
+mod tests;
+
 use super::counters::SocketCounters;
 use super::io::Datagrams;
 use super::offload::Offload;

@@ -9,12 +9,14 @@ use std::rc::Rc;
 
 type Queue = Rc<RefCell<VecDeque<Vec<u8>>>>;
 
+type Lose = dyn FnMut(&mut Vec<u8>) -> bool;
+
 /// One end of the cable.
 pub(crate) struct Port {
     arriving: Queue,
     leaving: Queue,
     /// Sees each frame that leaves here, may change it, and returns true when it is lost.
-    pub(crate) lose: Box<dyn FnMut(&mut Vec<u8>) -> bool>,
+    pub(crate) lose: Box<Lose>,
 }
 
 pub(crate) fn cable() -> [Port; 2] {

@@ -2,9 +2,7 @@
 
 use core::hint::black_box;
 
-use tallylink_core::crypto::{
-    Crypto, Label, Psk, Soft, Suite, Suites, Tag, derive, derive_secret, mac,
-};
+use tallylink_core::crypto::{Crypto, Label, Psk, Soft, Suite, Suites, Tag, derive, derive_secret, mac};
 
 /// The longest body that is sealed here.
 const DATAGRAM: usize = 1200;
@@ -17,12 +15,7 @@ pub(crate) fn everything() {
     let Some((header, body)) = bytes.split_at_mut_checked(len) else {
         return;
     };
-    derive(
-        &psk,
-        label,
-        black_box(&[header, body]),
-        black_box(&mut [0; 40]),
-    );
+    derive(&psk, label, black_box(&[header, body]), black_box(&mut [0; 40]));
     let tag = mac(psk.as_bytes(), black_box(&[header, body]));
     let _ = black_box(tag.verify(black_box(&tag)));
 

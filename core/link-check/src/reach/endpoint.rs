@@ -5,11 +5,10 @@ use core::mem::MaybeUninit;
 use core::net::SocketAddr;
 
 use tallylink_core::crypto::{Psk, Soft, SoftKey};
-use tallylink_core::wire::Open;
+use tallylink_core::wire::{Open, Previous};
 use tallylink_core::{
-    Accept, Batch, BootSeed, Config, ConfigError, Deliver, End, Endpoint, Epoch, EpochSource,
-    Fixed, Full, InIx, Instant, KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal,
-    SendFault,
+    Accept, Batch, BootSeed, Config, ConfigError, Deliver, End, Endpoint, Epoch, EpochSource, Fixed, Full, InIx,
+    Instant, KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal, SendFault,
 };
 
 /// One gateway, two streams each way, and `Config::small`'s limits.
@@ -21,8 +20,7 @@ pub(crate) const HELD: usize = 2;
 pub(crate) const DATAGRAM: usize = 1200;
 pub(crate) const WORDS: usize = 1;
 
-pub(crate) type Arrays =
-    Fixed<SoftKey, PEERS, STREAMS, STREAMS, IN_FLIGHT, RING, HELD, DATAGRAM, WORDS>;
+pub(crate) type Arrays = Fixed<SoftKey, PEERS, STREAMS, STREAMS, IN_FLIGHT, RING, HELD, DATAGRAM, WORDS>;
 pub(crate) type Sensor = Endpoint<Soft, Arrays>;
 
 /// Where firmware would keep it, so that the image shows what it takes.
@@ -52,12 +50,7 @@ fn sensor() -> Result<Sensor, ConfigError> {
 fn provision(sensor: &mut Sensor) {
     let (now, peer) = black_box((Instant::from_micros(1), PeerIx(0)));
     let key = Psk::from_bytes(black_box([0; Psk::LEN]));
-    let of = Provision::new(
-        PeerId(black_box([0; 8])),
-        black_box(End::Device),
-        KeyId(black_box(0)),
-        key,
-    );
+    let of = Provision::new(PeerId(black_box([0; 8])), black_box(End::Device), KeyId(black_box(0)), key);
     let _ = black_box(sensor.add_peer(peer, black_box(of.clone())));
     let _ = black_box(sensor.set_keys(now, peer, black_box(of)));
     let _ = black_box(sensor.connect(now, peer, path()));
@@ -71,16 +64,10 @@ fn send(sensor: &mut Sensor) {
     let (now, peer, stream) = black_box((Instant::from_micros(1), PeerIx(0), OutIx(0)));
     if let Some(name) = Name::new(black_box("s")) {
         let source = black_box(EpochSource::FirstSession);
-        let _ = black_box(sensor.open(
-            now,
-            stream,
-            peer,
-            name,
-            source,
-            black_box(0),
-            black_box(0..RING as u32),
-        ));
+        let _ = black_box(sensor.open(now, stream, peer, name, source, black_box(0), black_box(0..RING as u32)));
     }
+    let previous = Previous { epoch: Epoch([0; 8]), end: 1 };
+    let _ = black_box(sensor.begin_epoch(now, stream, black_box(Epoch([1; 8])), black_box(Some(previous))));
     let record = black_box([0; 64]);
     let _ = black_box(sensor.push(now, stream, black_box(&record)));
     let _ = black_box(sensor.push_batch(now, stream, black_box(&record)));
@@ -97,12 +84,7 @@ fn receive(sensor: &mut Sensor) {
     if let Some(datagram) = datagram.get_mut(..black_box(DATAGRAM)) {
         let _ = black_box(sensor.handle_datagram(now, &path(), datagram, &mut Application));
     }
-    sensor.stored(
-        now,
-        black_box(InIx(0)),
-        black_box(Epoch([0; 8])),
-        black_box(4),
-    );
+    sensor.stored(now, black_box(InIx(0)), black_box(Epoch([0; 8])), black_box(4));
     sensor.room(now, &mut Application);
 }
 
@@ -128,6 +110,7 @@ fn look(sensor: &mut Sensor) {
     black_box(sensor.totals());
     black_box(sensor.config());
     black_box(sensor.newest_key(black_box(PeerIx(0))));
+    black_box(sensor.storage());
     black_box(sensor.storage_mut());
 }
 
@@ -141,11 +124,7 @@ struct Application;
 impl Deliver for Application {
     fn open(&mut self, peer: PeerIx, open: &Open<'_>) -> Result<Accept, Refusal> {
         black_box((peer, open));
-        black_box(Ok(Accept {
-            stream: InIx(0),
-            stored_below: 0,
-            next: 0,
-        }))
+        black_box(Ok(Accept { stream: InIx(0), stored_below: 0, next: 0 }))
     }
 
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {

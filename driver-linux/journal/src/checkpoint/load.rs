@@ -5,14 +5,16 @@ use std::io;
 use super::{BODY_AT, FILES, HEADER_LEN, MAGIC, PIECE, Summary, VERSION};
 use crate::chunk::Position;
 use crate::entry::MAX_NAME;
+use crate::options::Options;
 use crate::seal::{Running, crc32c};
 use crate::segment::Before;
 use crate::store::{Store, StoreFile, read_full};
 use crate::streams::{Slot, Streams};
 use crate::varint;
 
-/// The longest row of the table: eight epochs and the longest name.
-const MAX_ROW: usize = 8 + 8 + 1 + MAX_NAME + 8 + 1 + 8 * (8 + 4 * 8 + 1);
+/// The longest row of the table.
+const MAX_ROW: usize = 8 + 8 + 1 + MAX_NAME + 8 + 8 + Options::MOST_EPOCHS * (8 + 4 * 8 + 1);
+const _: () = assert!(MAX_ROW <= PIECE);
 
 /// What the two files hold.
 pub(crate) struct Loaded {
@@ -27,7 +29,7 @@ pub(crate) struct Loaded {
 }
 
 /// Reads both checkpoints.
-pub(crate) fn load<S: Store>(store: &S) -> io::Result<Loaded> {
+pub(crate) fn load<S: Store>(store: &S, most_epochs: usize) -> io::Result<Loaded> {
     let mut loaded = Loaded { newest: None, whole: [false; 2], broken: 0, unknown: None };
     let mut found: Vec<(usize, S::File, Head)> = Vec::new();
     for (slot, name) in FILES.into_iter().enumerate() {
@@ -46,7 +48,7 @@ pub(crate) fn load<S: Store>(store: &S) -> io::Result<Loaded> {
     }
     found.sort_by_key(|(_, _, head)| std::cmp::Reverse(head.summary.sequence));
     for (slot, file, head) in found {
-        match table(&file, &head)? {
+        match table(&file, &head, most_epochs)? {
             Some(streams) => {
                 loaded.whole[slot] = true;
                 loaded.newest.get_or_insert((slot, head.summary, streams));
@@ -85,11 +87,11 @@ fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Result<Head, u32>> {
 }
 
 /// The table of streams; `None` if it is not whole.
-fn table<F: StoreFile>(file: &F, head: &Head) -> io::Result<Option<Streams>> {
+fn table<F: StoreFile>(file: &F, head: &Head, most_epochs: usize) -> io::Result<Option<Streams>> {
     if file.size()?.checked_sub(BODY_AT).is_none_or(|room| room < head.body_len) {
         return Ok(None);
     }
-    let mut streams = Streams::default();
+    let mut streams = Streams::new(most_epochs);
     let mut body = Body { file, at: BODY_AT, end: BODY_AT + head.body_len, piece: Vec::new(), crc: Running::new() };
     let mut used = 0;
     loop {
@@ -148,7 +150,7 @@ fn row(bytes: &[u8], streams: &mut Streams) -> Option<usize> {
     let stream = streams.get_mut(id)?;
     stream.index_end = row.varint()?;
     let mut slots = Vec::new();
-    for _ in 0..row.byte()? {
+    for _ in 0..row.varint()? {
         let epoch = row.array()?;
         let base = row.varint()?;
         let next = Position { number: row.varint()?, offset: u32::try_from(row.varint()?).ok()? };

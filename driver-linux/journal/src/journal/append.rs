@@ -105,7 +105,8 @@ impl<S: Store> Journal<S> {
         if base.saturating_add(to.unwrap_or(next).number) >= varint::MAX {
             return Err(Error::IndexesExhausted);
         }
-        self.make_room(ROOM_BESIDES_BODY + body.len(), arrival_of(entry))?;
+        self.latest_us = self.latest_us.max(arrival_of(entry));
+        self.make_room(ROOM_BESIDES_BODY + body.len())?;
         let Some(active) = &mut self.active else {
             return Err(Error::Failed);
         };
@@ -159,14 +160,14 @@ impl<S: Store> Journal<S> {
 
     /// Makes sure that `bytes` fit into the segment and the buffer.
     #[inline]
-    fn make_room(&mut self, bytes: usize, arrival_us: u64) -> Result<(), Error> {
+    fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
         if let Some(active) = &self.active
             && active.written + (self.buffer.len() + bytes) as u64 > active.size
         {
             self.seal()?;
         }
         if self.active.is_none() {
-            let begun = self.begin_segment(ENTRIES_AT + bytes as u64, arrival_us);
+            let begun = self.begin_segment(ENTRIES_AT + bytes as u64);
             self.failed = begun.is_err();
             begun?;
         }
@@ -183,7 +184,8 @@ impl<S: Store> Journal<S> {
     }
 
     /// Begins a segment with at least `least` bytes behind the last that counts.
-    fn begin_segment(&mut self, least: u64, created_us: u64) -> Result<(), Error> {
+    fn begin_segment(&mut self, least: u64) -> Result<(), Error> {
+        let created_us = self.latest_us;
         let segment = self.next_segment;
         self.next_segment += 1;
         let name = segment::name(segment);

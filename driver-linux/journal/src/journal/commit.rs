@@ -26,6 +26,7 @@ impl<S: Store> Journal<S> {
     pub fn commit(&mut self) -> Result<&[Stored], Error> {
         self.stored.clear();
         self.sync()?;
+        let most = self.streams.most_epochs();
         for touched in self.dirty.drain(..) {
             let Some(stream) = self.streams.get_mut(touched.stream) else {
                 continue;
@@ -35,7 +36,7 @@ impl<S: Store> Journal<S> {
                 let (stream, below) = (StreamId(touched.stream), slot.stored);
                 self.stored.push(Stored { stream, epoch: touched.epoch, below });
             }
-            stream.epochs.forget_old();
+            stream.epochs.forget_old(most);
         }
         if !self.stored.is_empty() {
             self.publish();
@@ -49,17 +50,19 @@ impl<S: Store> Journal<S> {
     /// Needs no disk and cannot fail.
     pub fn rewind(&mut self) {
         self.failed = false;
+        self.checkpoints.hurry = true;
         self.buffer.clear();
         if let Some(active) = self.active.take() {
             self.abandon(active.segment, active.proven, active.created_us);
         }
+        let most = self.streams.most_epochs();
         // Backwards: the earliest note of a stream tells what was current when all was proven.
         for touched in self.dirty.drain(..).rev() {
             let Some(stream) = self.streams.get_mut(touched.stream) else {
                 continue;
             };
             stream.epochs.end_current();
-            stream.epochs.settle();
+            stream.epochs.settle(most);
             if let Some((epoch, base)) = touched.current {
                 stream.epochs.make_current(epoch, base);
             }

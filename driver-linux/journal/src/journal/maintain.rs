@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Journal;
+use super::freed::LookedUp;
 use crate::checkpoint::{self, Summary};
 use crate::error::{At, Error};
 use crate::recover::Recovered;
@@ -11,6 +12,10 @@ use crate::store::Store;
 
 /// A checkpoint is due after this many times its own length, so that it costs little beside the records.
 const UNCOVERED_PER_BYTE: u64 = 16;
+
+/// A checkpoint up to this long, or up to this part of a segment, is written whenever a segment goes.
+const CHEAP: u64 = 64 << 10;
+const CHEAP_PART: u64 = 64;
 
 /// The state of the two checkpoint files.
 pub(super) struct Checkpoints {
@@ -27,6 +32,9 @@ pub(super) struct Checkpoints {
     pub(super) uncovered: u64,
     /// Length of the last checkpoint.
     len: u64,
+    /// A write failed since the last call: space may be what is missing.
+    pub(super) hurry: bool,
+    pub(super) looked_up: Option<LookedUp>,
 }
 
 /// What a call of [`Journal::maintain`] did.
@@ -48,6 +56,8 @@ impl Checkpoints {
             leaving: recovered.leaving.iter().copied().collect(),
             uncovered: recovered.uncovered,
             len: 0,
+            hurry: false,
+            looked_up: None,
         }
     }
 }
@@ -66,15 +76,18 @@ impl<S: Store> Journal<S> {
         }
         self.give_up(now_us);
         let due = self.options.segment_bytes.max(UNCOVERED_PER_BYTE * self.checkpoints.len);
-        let mut wanted = u32::from(self.checkpoints.uncovered >= due);
-        if !self.checkpoints.leaving.is_empty() {
-            // A segment goes only when both files do without it.
-            wanted = self.checkpoints.file_oldest.iter().filter(|&&o| o < self.checkpoints.oldest).count() as u32;
+        let mut wanted = usize::from(self.checkpoints.uncovered >= due);
+        let cheap = self.checkpoints.len <= CHEAP.max(self.options.segment_bytes / CHEAP_PART);
+        if !self.checkpoints.leaving.is_empty() && (cheap || self.checkpoints.hurry) {
+            // A segment goes only when both files do without it. A long table is not written for that alone, unless
+            // the disk may be full.
+            wanted = self.checkpoints.file_oldest.iter().filter(|&&o| o < self.checkpoints.oldest).count();
         }
         for _ in 0..wanted {
             self.checkpoint()?;
             done.checkpoint = true;
         }
+        self.checkpoints.hurry = false;
         let [a, b] = self.checkpoints.file_oldest;
         while let Some(&segment) = self.checkpoints.leaving.front().filter(|&&segment| segment < a.min(b)) {
             let name = segment::name(segment);
@@ -93,12 +106,15 @@ impl<S: Store> Journal<S> {
     /// Gives up the segments that retention no longer keeps.
     fn give_up(&mut self, now_us: u64) {
         let retention = self.options.retention;
-        while let Some(first) = self.sealed.front() {
+        while let Some(&first) = self.sealed.front() {
             // Everything in a segment is older than the first entry of the next.
-            let next_us = self.sealed.get(1).map(|s| s.created_us).or(self.active.as_ref().map(|a| a.created_us));
+            let sealed = self.sealed.iter().skip(1).map(|sealed| sealed.created_us);
+            let active = self.active.as_ref().map(|active| active.created_us);
+            // A damaged header tells no time.
+            let next_us = sealed.chain(active).find(|&us| us > 0);
             let too_old = retention.max_age_us.zip(next_us).is_some_and(|(age, at)| at.saturating_add(age) < now_us);
             let too_much = retention.max_bytes.is_some_and(|most| self.segment_bytes() > most);
-            if !too_old && !too_much {
+            if !too_old && !too_much && !self.oldest_is_freed() {
                 break;
             }
             self.checkpoints.leaving.push_back(first.segment);

@@ -28,6 +28,15 @@ pub(super) struct Walk {
     place: Damage,
 }
 
+/// How much is told at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// One record, without its size.
+    Records,
+    /// All whole records at hand, as they are stored.
+    Batches,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Nothing is done yet.
@@ -48,17 +57,18 @@ impl Walk {
 
     /// The next thing to tell; `None` when the chunk is used up.
     #[inline]
-    pub(super) fn next(&mut self, tracks: &mut Tracks, body: &[u8]) -> Option<Stop> {
+    pub(super) fn next(&mut self, tracks: &mut Tracks, body: &[u8], cut: Cut) -> Option<Stop> {
         loop {
             match self.stage {
-                Stage::Records => return self.record(tracks, body),
+                Stage::Records if self.number == self.chunk.to.number => return self.finish(tracks, body),
+                Stage::Records => return self.records(body, cut),
                 Stage::Begin => {
                     if let Some(stop) = self.begin(tracks) {
                         return Some(stop);
                     }
                 }
                 Stage::Tail => {
-                    if let Some(stop) = self.tail(tracks, body) {
+                    if let Some(stop) = self.tail(tracks, body, cut) {
                         return Some(stop);
                     }
                 }
@@ -90,7 +100,7 @@ impl Walk {
     }
 
     /// Takes the end, or the middle, of a record begun in an earlier chunk.
-    fn tail(&mut self, tracks: &mut Tracks, body: &[u8]) -> Option<Stop> {
+    fn tail(&mut self, tracks: &mut Tracks, body: &[u8], cut: Cut) -> Option<Stop> {
         self.stage = Stage::Records;
         if self.chunk.from.offset == 0 {
             return None;
@@ -113,48 +123,59 @@ impl Walk {
             return self.lost(number, self.number);
         }
         match varint::read(&track.partial) {
-            Some((size, from)) if size == (track.partial.len() - from) as u64 => Some(Stop::Record {
-                stream: self.chunk.stream,
-                number,
-                arrival_us: self.chunk.arrival_us,
-                part: Part::Joined { from },
-            }),
+            Some((size, prefix)) if size == (track.partial.len() - prefix) as u64 => {
+                let from = if cut == Cut::Records { prefix } else { 0 };
+                Some(self.tell(number, Part::Joined { from }))
+            }
             _ => self.malformed(),
         }
     }
 
-    /// Takes the next record that starts in the chunk.
+    /// Takes the next record that starts in the chunk, or all whole ones that are left.
     #[inline]
-    fn record(&mut self, tracks: &mut Tracks, body: &[u8]) -> Option<Stop> {
-        if self.number == self.chunk.to.number {
-            self.stage = Stage::Done;
-            let track = tracks.get_mut(self.chunk.stream)?;
-            track.go_to(self.chunk.to);
-            let begun = body.get(self.at..).unwrap_or_default();
-            if begun.len() != self.chunk.to.offset as usize {
+    fn records(&mut self, body: &[u8], cut: Cut) -> Option<Stop> {
+        let number = self.number;
+        let rest = body.get(self.at..).unwrap_or_default();
+        let part = if cut == Cut::Batches {
+            let Some(whole) = rest.len().checked_sub(self.chunk.to.offset as usize) else {
+                return self.malformed();
+            };
+            let from = self.at;
+            self.at += whole;
+            self.number = self.chunk.to.number;
+            Part::Body { from, to: self.at }
+        } else {
+            let Some((size, prefix)) = varint::read(rest) else {
+                return self.malformed();
+            };
+            if size > (rest.len() - prefix) as u64 {
                 return self.malformed();
             }
-            track.partial.extend_from_slice(begun);
-            return None;
-        }
-        let rest = body.get(self.at..).unwrap_or_default();
-        let Some((size, prefix)) = varint::read(rest) else {
-            return self.malformed();
+            let from = self.at + prefix;
+            self.at = from + size as usize;
+            self.number += 1;
+            Part::Body { from, to: self.at }
         };
-        if size > (rest.len() - prefix) as u64 {
+        Some(self.tell(number, part))
+    }
+
+    /// Keeps the beginning of a record whose end is in a later chunk.
+    fn finish(&mut self, tracks: &mut Tracks, body: &[u8]) -> Option<Stop> {
+        self.stage = Stage::Done;
+        let track = tracks.get_mut(self.chunk.stream)?;
+        track.go_to(self.chunk.to);
+        let begun = body.get(self.at..).unwrap_or_default();
+        if begun.len() != self.chunk.to.offset as usize {
             return self.malformed();
         }
-        let from = self.at + prefix;
-        let to = from + size as usize;
-        let number = self.number;
-        self.at = to;
-        self.number += 1;
-        Some(Stop::Record {
-            stream: self.chunk.stream,
-            number,
-            arrival_us: self.chunk.arrival_us,
-            part: Part::Body { from, to },
-        })
+        track.partial.extend_from_slice(begun);
+        None
+    }
+
+    /// The records from `number` to the walk's place.
+    fn tell(&self, number: u64, part: Part) -> Stop {
+        let (stream, arrival_us) = (self.chunk.stream, self.chunk.arrival_us);
+        Stop::Records { stream, number, count: self.number - number, arrival_us, part }
     }
 
     fn ends_record_begun_earlier(&self) -> bool {
@@ -206,7 +227,7 @@ pub(super) fn synced_segments<S: Store>(
                     return Err(Error::Foreign { file: file() });
                 }
                 // Everything in the segments before is older than this one's first entry.
-                Found::Header(header) if header.created_us <= since_us && from == 0 => found.clear(),
+                Found::Header(header) if header.created_us > 0 && header.created_us <= since_us => found.clear(),
                 Found::Header(_) | Found::Damaged => {}
             }
             found.push((link.segment, link.counted.unwrap_or(synced.counted)));

@@ -2,9 +2,7 @@
 
 use crate::chunk::{EpochState, Position};
 
-/// How many epochs with stored records a stream remembers (`core/docs/storage.md` §7.2).
-pub(crate) const REMEMBERED: usize = 4;
-/// How many more may be begun between two commits.
+/// How many epochs more than those remembered may be begun between two commits.
 const BEGUN: usize = 4;
 
 /// One epoch.
@@ -110,9 +108,11 @@ impl Epochs {
     /// Adds an unknown epoch that begins at `first`, as the newest. `false` if there is no place before a commit.
     ///
     /// One that was begun before and got nothing makes room.
-    pub(crate) fn begin(&mut self, epoch: [u8; 8], first: Position) -> bool {
-        self.retain(|slot| slot.remembered || slot.dirty);
-        let fits = self.iter().count() < REMEMBERED + BEGUN;
+    pub(crate) fn begin(&mut self, epoch: [u8; 8], first: Position, most: usize) -> bool {
+        if self.iter().any(|slot| !slot.remembered && !slot.dirty) {
+            self.retain(|slot| slot.remembered || slot.dirty);
+        }
+        let fits = self.iter().count() < most + BEGUN;
         if fits {
             self.push_front(Slot { remembered: false, ..Slot::restored(epoch, 0, first, false, 0) });
         }
@@ -126,20 +126,20 @@ impl Epochs {
         }
     }
 
-    /// Forgets all but the newest [`REMEMBERED`] of the epochs with stored records.
-    pub(crate) fn forget_old(&mut self) {
-        if self.older.len() < REMEMBERED {
+    /// Forgets all but the newest `most` of the epochs with stored records (`core/docs/storage.md` §7.2).
+    pub(crate) fn forget_old(&mut self, most: usize) {
+        if self.older.len() < most {
             return;
         }
         let mut remembered = 0;
         self.retain(|slot| {
             remembered += usize::from(slot.remembered);
-            !slot.remembered || remembered <= REMEMBERED
+            !slot.remembered || remembered <= most
         });
     }
 
     /// Goes back to what is proven: unfinished records are void, epochs without a stored record forgotten.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self, most: usize) {
         if self.iter().any(|slot| !slot.remembered) {
             self.retain(|slot| slot.remembered);
         }
@@ -147,15 +147,12 @@ impl Epochs {
             slot.advance(Position::start_of(slot.stored));
             slot.dirty = false;
         }
-        self.forget_old();
+        self.forget_old(most);
     }
 
-    fn retain(&mut self, mut keep: impl FnMut(&Slot) -> bool) {
-        if self.iter().any(|slot| !slot.remembered) || self.older.len() >= REMEMBERED {
-            let kept: Vec<Slot> = self.iter().filter(|slot| keep(slot)).cloned().collect();
-            let mut kept = kept.into_iter();
-            self.newest = kept.next();
-            self.older = kept.collect();
-        }
+    fn retain(&mut self, keep: impl FnMut(&&Slot) -> bool) {
+        let mut kept = self.iter().filter(keep).cloned().collect::<Vec<Slot>>().into_iter();
+        self.newest = kept.next();
+        self.older = kept.collect();
     }
 }

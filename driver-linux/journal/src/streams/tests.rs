@@ -18,7 +18,7 @@ fn a_chunk_continues_restarts_jumps_or_repeats() {
 
 #[test]
 fn a_stream_is_found_by_peer_and_name_together() {
-    let mut streams = Streams::default();
+    let mut streams = Streams::new(4);
     let a = streams.add([1; 8], b"temperature");
     let b = streams.add([2; 8], b"temperature");
     let c = streams.add([1; 8], b"");
@@ -30,7 +30,7 @@ fn a_stream_is_found_by_peer_and_name_together() {
 
 #[test]
 fn an_id_that_contradicts_another_is_refused() {
-    let mut streams = Streams::default();
+    let mut streams = Streams::new(4);
     assert!(streams.place(5, [1; 8], b"a"));
     assert!(streams.place(5, [1; 8], b"a"));
     assert!(!streams.place(5, [1; 8], b"b"));
@@ -41,22 +41,22 @@ fn an_id_that_contradicts_another_is_refused() {
 
 #[test]
 fn the_newest_four_epochs_with_records_are_remembered() {
-    let mut streams = Streams::default();
+    let mut streams = Streams::new(4);
     let id = streams.add([1; 8], b"a");
     let epochs = &mut streams.get_mut(id).unwrap().epochs;
     for n in 0..9_u8 {
-        assert!(epochs.begin([n; 8], Position::default()));
+        assert!(epochs.begin([n; 8], Position::default(), 4));
         if n % 3 != 2 {
             let slot = epochs.find_mut([n; 8]).unwrap();
             slot.advance(at(1, 0));
             slot.prove();
         }
-        epochs.forget_old();
+        epochs.forget_old(4);
     }
     let kept: Vec<u8> = epochs.iter().map(|slot| slot.epoch[0]).collect();
     // 8 was begun and got nothing yet; 2 and 5 got nothing and made room.
     assert_eq!(kept, [8, 7, 6, 4, 3]);
-    epochs.settle();
+    epochs.settle(4);
     let kept: Vec<u8> = epochs.iter().map(|slot| slot.epoch[0]).collect();
     assert_eq!(kept, [7, 6, 4, 3]);
 }

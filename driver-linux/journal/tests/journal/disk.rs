@@ -106,7 +106,7 @@ fn without_the_sync_of_the_checkpoints_names_a_stream_may_be_forgotten() {
         let mut forgotten = 0;
         for seed in 0..100 {
             let store = MemStore::new(seed);
-            let retention = tallylink_journal::Retention { max_bytes: Some(1), max_age_us: None };
+            let retention = tallylink_journal::Retention { max_bytes: Some(1), max_age_us: None, freed: false };
             let options = tallylink_journal::Options { retention, ..options() };
             let (mut journal, _) = Journal::open(store.clone(), options.clone()).unwrap();
             let idle = journal.stream(PEER, b"idle").unwrap();

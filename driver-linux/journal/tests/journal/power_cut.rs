@@ -4,7 +4,7 @@ use crate::world::World;
 use tallylink_journal::SyncSite;
 
 const LIVES: u64 = 8;
-const SEEDS: u64 = 1000;
+const SEEDS: u64 = 500;
 
 fn run(seed: u64, ignored: Option<SyncSite>) -> Result<World, String> {
     let mut world = World::new(seed);
@@ -24,7 +24,7 @@ fn nothing_confirmed_is_lost_repeated_or_reordered_in_any_seeded_world() {
         deaths += world.deaths;
     }
     println!("{confirmed} records confirmed, {deaths} deaths");
-    assert!(confirmed > 100_000 && deaths == SEEDS * LIVES);
+    assert!(confirmed > 50_000 && deaths == SEEDS * LIVES);
 }
 
 #[test]

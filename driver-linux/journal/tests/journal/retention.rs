@@ -8,7 +8,7 @@ use tallylink_journal::{Journal, Options, Reader, Retention, Store, SyncSite};
 use crate::common::{EPOCH, PEER, append, drain, options, read_all};
 
 fn keep(max_bytes: Option<u64>, max_age_us: Option<u64>) -> Options {
-    Options { retention: Retention { max_bytes, max_age_us }, ..options() }
+    Options { retention: Retention { max_bytes, max_age_us, freed: false }, ..options() }
 }
 
 fn segments(store: &MemStore) -> usize {
@@ -158,4 +158,43 @@ fn what_a_sender_freed_is_remembered() {
     let (journal, _) = Journal::open(store, options()).unwrap();
     let state = journal.epoch_state(stream, EPOCH).unwrap();
     assert_eq!((state.freed_below, state.stored_below), (below - 5, below));
+}
+
+#[test]
+fn a_senders_segments_go_once_all_they_hold_is_freed_over_many_epochs() {
+    let store = MemStore::new(1);
+    let retention = Retention { freed: true, ..Retention::default() };
+    let options = Options { retention, remembered_epochs: 100, ..options() };
+    let epochs: Vec<[u8; 8]> = (0..20).map(|n| [n; 8]).collect();
+    for &epoch in &epochs {
+        let (mut journal, _) = Journal::open(store.clone(), options.clone()).unwrap();
+        let stream = journal.stream(PEER, b"s").unwrap();
+        journal.begin_epoch(stream, epoch, 0, 0).unwrap();
+        for number in 0..40 {
+            append(&mut journal, stream, epoch, number, &[vec![1; 1000]]).unwrap();
+        }
+        journal.commit().unwrap();
+        assert_eq!(journal.maintain(0).unwrap().deleted, 0);
+    }
+    let (mut journal, _) = Journal::open(store.clone(), options.clone()).unwrap();
+    let stream = journal.stream(PEER, b"s").unwrap();
+    assert_eq!(journal.epochs(stream).count(), 20);
+    let mut before = segments(&store);
+    for (nth, &epoch) in epochs.iter().enumerate() {
+        journal.freed(stream, epoch, 39).unwrap();
+        journal.commit().unwrap();
+        journal.maintain(0).unwrap();
+        let kept = read_all(store.clone());
+        assert!(kept.records.iter().any(|r| r.epoch == epoch && r.number == 39), "{nth}: still needed");
+        journal.freed(stream, epoch, 40).unwrap();
+        journal.commit().unwrap();
+        journal.maintain(0).unwrap();
+        let now = segments(&store);
+        assert!(now < before || nth == 0, "{nth}: {before} {now}");
+        before = now;
+    }
+    assert!(before <= 2, "{before}");
+    drop(journal);
+    let (journal, _) = Journal::open(store, options).unwrap();
+    assert!(journal.epochs(stream).all(|(_, state)| state.freed_below == 40));
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{EPOCH, PEER, append, append_part, options, read_all, stored};
 use tallylink_journal::testing::MemStore;
-use tallylink_journal::{Dir, Error, Journal, Options, Position};
+use tallylink_journal::{Dir, Error, Journal, Options, Packed, Position, Reader};
 
 fn records(from: u64, count: u64) -> Vec<Vec<u8>> {
     (from..from + count).map(|n| vec![n as u8; (n * 37 % 300) as usize]).collect()
@@ -21,10 +21,10 @@ fn records_come_back_in_order_from_a_real_directory_across_openings_and_segments
         journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
         let state = journal.epoch_state(stream, EPOCH).unwrap();
         assert_eq!((state.stored_below, state.next), (number, Position::start_of(number)));
-        for _ in 0..500 {
+        for _ in 0..100 {
             append(&mut journal, stream, EPOCH, number, &records(number, 20)).unwrap();
             number += 20;
-            if number % 100 == 0 {
+            if number % 200 == 0 {
                 assert_eq!(journal.commit().unwrap()[0].below, number);
                 journal.maintain(0).unwrap();
             }
@@ -163,4 +163,33 @@ fn what_contradicts_itself_or_is_out_of_range_changes_nothing() {
     append(&mut journal, stream, EPOCH, 0, &records(0, 1)).unwrap();
     assert_eq!(journal.commit().unwrap()[0].below, 1);
     assert_eq!(read_all(store).records.len(), 1);
+}
+
+#[test]
+fn batches_hold_the_same_bytes_as_the_records_one_by_one() {
+    let store = MemStore::new(1);
+    let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
+    let stream = journal.stream(PEER, b"s").unwrap();
+    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
+    let mut packed = Vec::new();
+    for number in (0..60).step_by(6) {
+        append(&mut journal, stream, EPOCH, number, &records(number, 5)).unwrap();
+        packed.extend(stored(&records(number, 5)));
+        let parted = stored(&[vec![number as u8; 4000]]);
+        append_part(&mut journal, stream, number + 5, &parted, 0..1500).unwrap();
+        append_part(&mut journal, stream, number + 5, &parted, 1500..4002).unwrap();
+        packed.extend(parted);
+    }
+    journal.commit().unwrap();
+    let mut reader = Reader::open(store.clone()).unwrap();
+    let (mut bytes, mut next, mut batches) = (Vec::new(), 0, 0);
+    while let Some(Packed::Batch(batch)) = reader.next_batch().unwrap() {
+        assert_eq!((batch.number, batch.index), (next, next));
+        next += batch.count;
+        batches += 1;
+        bytes.extend_from_slice(batch.bytes);
+    }
+    assert_eq!((next, batches), (60, 20));
+    assert!(bytes == packed);
+    assert_eq!(read_all(store).records.len(), 60);
 }

@@ -60,7 +60,7 @@ impl World {
             store: MemStore::new(chance.draw()),
             chance,
             streams: vec![Stream::default(); usize::from(STREAMS)],
-            retention: Retention { max_bytes, max_age_us: None },
+            retention: Retention { max_bytes, max_age_us: None, freed: false },
             clock_us: 1,
             confirmed: 0,
             deaths: 0,
@@ -73,6 +73,7 @@ impl World {
             segment_bytes: Options::MIN_SEGMENT,
             buffer_bytes: 3000,
             max_streams: 10,
+            remembered_epochs: REMEMBERED,
             retention: self.retention,
         }
     }

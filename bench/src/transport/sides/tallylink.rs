@@ -1,0 +1,220 @@
+//! Tallylink: one stream from one sender, records pushed in packed batches, taken by the receiver where they were decrypted.
+//! A record counts as stored once it was checked; quinn's receiver does no more.
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use tallylink_core::{
+    Accept, Batch, Config, Deliver, End as Role, Epoch, EpochSource, Full, InIx, KeyId, Name, Open, OutIx, PeerId,
+    PeerIx, Provision, PushError, Refusal,
+    crypto::{Psk, Suite, Suites},
+    wire::varint,
+};
+use tallylink_linux::{Application, Network, Settings, Stored, application::SendsOnly};
+
+use super::MAX_DATAGRAM;
+use crate::{
+    clock,
+    transport::side::{End, Job, Meter, Metered, Run, Side, Wire},
+    workload::{Checked, Checker, Packed},
+};
+
+/// Bytes of the sender's ring: what may be out and not yet stored. A few times what the path holds; what stays in the
+/// processor's cache is cheaper to read.
+const RING: u32 = 2 << 20;
+/// A receiver that hears nothing for so long gives up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Tallylink with one of its suites.
+pub(crate) struct Tallylink {
+    name: &'static str,
+    suite: Suite,
+}
+
+impl Tallylink {
+    pub(crate) fn gcm() -> Self {
+        Self { name: "tallylink-gcm", suite: Suite::Aes128Gcm }
+    }
+
+    pub(crate) fn gcm_siv() -> Self {
+        Self { name: "tallylink-gcm-siv", suite: Suite::Aes128GcmSiv }
+    }
+}
+
+impl Side for Tallylink {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn run(&self, job: &Job) -> Result<Run> {
+        let suite = self.suite;
+        let (tell, listening) = mpsc::channel();
+        let receiver = {
+            let job = job.clone();
+            Metered::spawn(End::Receiver, "receiver", move |meter| receive(suite, &job, &tell, meter))?
+        };
+        let sender = {
+            let job = job.clone();
+            Metered::spawn(End::Sender, "sender", move |meter| {
+                let to = listening.recv().context("no receiver")?;
+                send(suite, to, &job, meter)
+            })?
+        };
+        let ((elapsed, mut wire), sender) = sender.join()?;
+        let ((checked, calls), receiver) = receiver.join()?;
+        wire.receive_calls = Some(calls);
+        Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire })
+    }
+}
+
+fn settings(base: Settings, suite: Suite) -> Settings {
+    let config = Config {
+        max_datagram: MAX_DATAGRAM,
+        initial_datagram: MAX_DATAGRAM,
+        suites: Suites::from(suite),
+        max_credit: u64::from(RING),
+        ..base.config
+    };
+    Settings { config, listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), ..base }
+}
+
+fn provision(end: Role) -> Provision {
+    Provision::new(PeerId(*b"measured"), end, KeyId(0), Psk::from_bytes([7; 16]))
+}
+
+fn receive(suite: Suite, job: &Job, tell: &mpsc::Sender<SocketAddr>, meter: &mut Meter) -> Result<(Checked, u64)> {
+    let sink = Sink { checker: Checker::new(Arc::clone(&job.workload)), epoch: Epoch::default(), next: 0, told: 0 };
+    let mut network = Network::new(&settings(Settings::receiver(), suite), sink)?;
+    network.add_peer(provision(Role::Gateway))?;
+    tell.send(network.local_addr()?)?;
+
+    meter.start();
+    while network.application().told < job.records {
+        if !network.turn() {
+            network.wait(Some(PATIENCE), || true)?;
+        }
+    }
+    // What was stored last must be said, and heard.
+    let calm = Some(Duration::from_millis(50));
+    for _ in 0..4 {
+        network.turn();
+        network.wait(calm, || true)?;
+    }
+    meter.stop();
+    Ok((network.application().checker.finish(), network.counters().receive_calls))
+}
+
+fn send(suite: Suite, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(Duration, Wire)> {
+    let mut network = Network::new(&settings(Settings::sender(), suite), SendsOnly)?;
+    let peer = network.add_peer(provision(Role::Device))?;
+    network.connect(peer, to)?;
+    let name = Name::new("measured").context("a name")?;
+    let stream = network.open(peer, name, EpochSource::FirstSession, 0, RING)?;
+    let prefix = varint::encode(job.workload.size() as u64).ok().context("a size")?;
+    let mut packed = Packed::new(&job.workload, prefix.as_slice());
+
+    meter.start();
+    let begun = clock::wall();
+    let mut next = 0;
+    let mut stored = 0;
+    while stored < job.records {
+        push(&mut network, stream, job, &mut packed, &mut next)?;
+        let more = network.turn();
+        let reached = network.stream(stream).map_or(0, |s| s.stored_below());
+        // With room for more records there is something to push; without news there is something to wait for.
+        if !more && reached == stored {
+            network.wait(Some(PATIENCE), || true)?;
+        }
+        stored = reached;
+    }
+    let elapsed = begun.elapsed();
+    meter.stop();
+
+    let counters = network.counters();
+    let wire = Wire {
+        datagrams: counters.datagrams_sent,
+        largest: u64::from(MAX_DATAGRAM),
+        lost: network.endpoint().totals().packets_lost,
+        send_calls: Some(counters.send_calls),
+        receive_calls: None,
+    };
+    Ok((elapsed, wire))
+}
+
+/// Fills the ring with whole batches.
+fn push(network: &mut Network<SendsOnly>, stream: OutIx, job: &Job, packed: &mut Packed, next: &mut u64) -> Result<()> {
+    while *next < job.records {
+        let room = network.stream(stream).map_or(0, |s| s.room()) as usize;
+        let stride = job.workload.size() + 8;
+        if room < stride * job.workload.period() as usize {
+            return Ok(());
+        }
+        let (count, batch) = packed.batch(&job.workload, *next, job.records - *next);
+        match network.push_batch(stream, batch) {
+            Ok(pushed) if pushed.records == count => *next += count,
+            Ok(_) | Err(PushError::Full) => anyhow::bail!("the ring has less room than it said"),
+            Err(other) => return Err(other.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Checks every record where it was decrypted.
+struct Sink {
+    checker: Checker,
+    epoch: Epoch,
+    next: u64,
+    told: u64,
+}
+
+impl Deliver for Sink {
+    fn open(&mut self, _: PeerIx, open: &Open<'_>) -> Result<Accept, Refusal> {
+        self.epoch = open.epoch;
+        Ok(Accept { stream: InIx(0), stored_below: self.told, next: self.next })
+    }
+
+    #[inline]
+    fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
+        let (part, mut rest) = batch.bytes.split_at(batch.first_start as usize);
+        if batch.from.offset > 0 {
+            self.checker.piece(part);
+            if batch.to.number > batch.from.number {
+                self.checker.end();
+            }
+        }
+        for _ in 0..batch.starts {
+            let Ok((size, length)) = varint::decode(rest) else { return Err(Full) };
+            let tail = &rest[length..];
+            match tail.split_at_checked(size as usize) {
+                Some((record, after)) => {
+                    self.checker.record(record);
+                    rest = after;
+                }
+                None => self.checker.piece(tail),
+            }
+        }
+        self.next = batch.to.number;
+        Ok(())
+    }
+
+    fn gap(&mut self, _: InIx, _: Epoch, _: u64, _: u64, _: u8) -> Result<(), Full> {
+        Err(Full)
+    }
+}
+
+impl Application for Sink {
+    fn streams(&self) -> u32 {
+        1
+    }
+
+    fn stored(&mut self) -> Option<Stored> {
+        if self.told == self.next {
+            return None;
+        }
+        self.told = self.next;
+        Some(Stored { stream: InIx(0), epoch: self.epoch, below: self.told })
+    }
+}

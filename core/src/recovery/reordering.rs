@@ -1,0 +1,39 @@
+//! How much packets overtake each other on a path, learnt from losses that were none (the aim of RFC 8985 §6.2, with the
+//! thresholds of RFC 9002 §6.1 as the beginning).
+
+use super::rtt::Rtt;
+use crate::time::Duration;
+
+/// A packet this many numbers below one that was acknowledged is lost (RFC 9002 §6.1.1), until the path shows more.
+const PACKET_THRESHOLD: u32 = 3;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reordering {
+    packets: u32,
+    /// Beyond 9/8 of the round-trip time.
+    extra: Duration,
+}
+
+impl Reordering {
+    pub(crate) const fn new() -> Self {
+        Self { packets: PACKET_THRESHOLD, extra: Duration::ZERO }
+    }
+
+    /// A packet that is this many numbers below one that was acknowledged is lost.
+    pub(crate) const fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// A packet that was overtaken is lost this long after it left.
+    pub(crate) fn delay(&self, rtt: &Rtt) -> Duration {
+        rtt.loss_delay() + self.extra
+    }
+
+    /// A packet arrived that had been declared lost, `behind` numbers below the largest and `age` after it left. At most half of
+    /// the `table` of packets in flight, and one more round trip, are waited for.
+    pub(crate) fn widen(&mut self, behind: u32, age: Duration, rtt: &Rtt, table: u32) {
+        self.packets = self.packets.max(behind.saturating_add(1).min(table >> 1));
+        let late = age - rtt.loss_delay();
+        self.extra = self.extra.max(late.min(rtt.smoothed()));
+    }
+}

@@ -1,0 +1,78 @@
+//! F36: no stream and no peer starves another.
+
+use crate::support::{Fleet, Pair, at, record, small_config};
+use tallylink_core::{Config, OutIx};
+
+const RING: u32 = 1 << 17;
+
+/// One stream with a large backlog, and others with a record now and then: each of theirs arrives within two round trips.
+#[test]
+fn a_stream_with_a_backlog_leaves_the_others_their_turn() {
+    let config = Config { first_credit: 1 << 20, in_flight: 1024, ..small_config() };
+    let mut pair = Pair::with_streams(config.clone(), config, 5, RING as usize);
+    pair.delay_us = 5_000;
+    for s in 0..5 {
+        pair.open(s, &format!("stream {s}"), RING);
+    }
+    let mut pushed = 0;
+    while pair.push(OutIx(0), &record(pushed, 1000)).is_ok() {
+        pushed += 1;
+    }
+    pair.run(40_000);
+    for i in 0..20u64 {
+        for s in 1..5 {
+            pair.push(OutIx(s), &record(i as usize, 100)).unwrap();
+        }
+        while pair.push(OutIx(0), &record(pushed, 1000)).is_ok() {
+            pushed += 1;
+        }
+        pair.run(pair.now + 20_000);
+        for s in 1..5 {
+            let stored = pair.device.outbound(s).stored_below();
+            assert!(stored + 1 > i, "stream {s} has {stored} of {i} after two round trips");
+        }
+    }
+    assert!(pair.device.outbound(0).stored_below() > 0);
+}
+
+/// Streams that all have a backlog share the path evenly.
+#[test]
+fn streams_with_backlogs_share_evenly() {
+    let config = Config { first_credit: 1 << 20, in_flight: 1024, ..small_config() };
+    let mut pair = Pair::with_streams(config.clone(), config, 5, RING as usize);
+    pair.delay_us = 5_000;
+    for s in 0..5 {
+        let stream = pair.open(s, &format!("stream {s}"), RING);
+        // Records of different sizes: turns are packets, not records.
+        let size = [20, 300, 1000, 1000, 5000][s as usize];
+        while pair.push(stream, &record(0, size)).is_ok() {}
+    }
+    pair.run(120_000);
+    let bytes: Vec<usize> = pair.gateway.inbox.streams.iter().map(|s| s.bytes.len()).collect();
+    let (least, most) = (bytes.iter().min().unwrap(), bytes.iter().max().unwrap());
+    assert!(bytes.len() == 5 && most - least <= 8 * 1200 && *least > 5_000, "{bytes:?}");
+}
+
+/// A gateway with much to send to one device serves the others in between.
+#[test]
+fn a_peer_with_a_backlog_leaves_the_others_their_turn() {
+    let config = Config { in_flight: 1024, first_credit: 1 << 20, ..small_config() };
+    let mut fleet = Fleet::new(&config, 4, 4, 1 << 12);
+    for d in 0..4 {
+        fleet.push(d, b"hello").unwrap();
+    }
+    fleet.run(200_000);
+    fleet.give_gateway_streams(1 << 20);
+    for i in 0..900 {
+        fleet.gateway.endpoint.push(at(fleet.now), OutIx(0), &record(i, 1000)).unwrap();
+    }
+    for d in 1..4 {
+        fleet.gateway.endpoint.push(at(fleet.now), OutIx(d), &record(d as usize, 100)).unwrap();
+    }
+    // The very first packets: a turn of the first, then the others.
+    let order: Vec<_> = fleet.gateway.transmit(fleet.now).into_iter().map(|(to, _)| to).collect();
+    for device in &fleet.devices[1..] {
+        let place = order.iter().position(|to| *to == device.address).expect("it gets its packet");
+        assert!(place <= usize::from(config.turn) + 3, "at place {place}");
+    }
+}

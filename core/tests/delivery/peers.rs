@@ -1,0 +1,88 @@
+//! More peers than links: a link is lent to whoever has something outstanding.
+
+use crate::support::{Fleet, PEER, record, small_config};
+use tallylink_core::Event;
+use tallylink_core::wire::RejectReason;
+
+/// Forty devices share three links; each sends now and then, and nothing is lost.
+#[test]
+fn many_devices_share_few_links_and_lose_nothing() {
+    let mut fleet = Fleet::new(&small_config(), 40, 3, 1 << 14);
+    for round in 0..5 {
+        for device in 0..40 {
+            fleet.push(device, &record(round * 40 + device, 200)).unwrap();
+            fleet.run(fleet.now + 20_000);
+        }
+        fleet.run(fleet.now + 1_000_000);
+    }
+    fleet.run(fleet.now + 120_000_000);
+    for (device, node) in fleet.devices.iter().enumerate() {
+        assert_eq!(node.outbound(0).stored_below(), 5, "device {device}");
+    }
+    assert_eq!(fleet.gateway.inbox.streams.len(), 40);
+    for s in &fleet.gateway.inbox.streams {
+        assert_eq!(s.records().len(), 5);
+    }
+}
+
+/// All at once is more than three links hold: who finds none is told, or not heard, and comes back.
+#[test]
+fn a_storm_of_devices_is_served_in_the_end() {
+    let mut fleet = Fleet::new(&small_config(), 30, 3, 1 << 14);
+    for device in 0..30 {
+        for i in 0..10 {
+            fleet.push(device, &record(i, 300)).unwrap();
+        }
+    }
+    fleet.run(300_000_000);
+    for (device, node) in fleet.devices.iter().enumerate() {
+        assert_eq!(node.outbound(0).stored_below(), 10, "device {device}");
+    }
+}
+
+/// Sessions outlive links: an idle device that comes back needs no HELLO, even after many others had its link.
+#[test]
+fn a_session_outlives_its_link() {
+    let mut fleet = Fleet::new(&small_config(), 20, 2, 1 << 14);
+    for device in 0..20 {
+        fleet.push(device, b"x").unwrap();
+    }
+    fleet.run(300_000_000);
+    let hellos: Vec<_> = fleet.devices.iter().map(|d| d.endpoint.totals().hellos_sent).collect();
+    for device in 0..20 {
+        fleet.push(device, b"y").unwrap();
+        fleet.run(fleet.now + 500_000);
+        assert_eq!(fleet.devices[device].outbound(0).stored_below(), 2, "device {device}");
+    }
+    let after: Vec<_> = fleet.devices.iter().map(|d| d.endpoint.totals().hellos_sent).collect();
+    assert_eq!(hellos, after);
+    assert!(fleet.devices.iter().all(|d| !d.told(Event::Rejected(PEER, RejectReason::Version))));
+}
+
+/// Whoever replays the packets of idle devices takes no links away from the living.
+#[test]
+fn replays_of_idle_devices_take_no_link() {
+    let mut fleet = Fleet::new(&small_config(), 8, 2, 1 << 14);
+    let mut captured = vec![];
+    for device in 0..8 {
+        fleet.push(device, b"x").unwrap();
+        for _ in 0..10 {
+            fleet.run(fleet.now + 400);
+            captured.extend(fleet.wire.iter().filter(|w| w.2).map(|w| w.3.clone()));
+        }
+        fleet.run(fleet.now + 2_000_000);
+    }
+    assert!(captured.len() >= 16);
+    // Whoever found no link at first sent again: that packet is a new one still, and acknowledged to where the device is.
+    for packet in captured {
+        let _ = fleet.gateway.take(fleet.now, "10.9.9.9:9".parse().unwrap(), &mut packet.clone());
+        let answers = fleet.gateway.transmit(fleet.now);
+        assert!(answers.iter().all(|(to, _)| fleet.devices.iter().any(|d| d.address == *to)));
+    }
+    assert!(fleet.gateway.inbox.streams.iter().all(|s| s.records().len() == 1));
+    for device in 0..8 {
+        fleet.push(device, b"y").unwrap();
+        fleet.run(fleet.now + 200_000);
+        assert_eq!(fleet.devices[device].outbound(0).stored_below(), 2, "device {device}");
+    }
+}

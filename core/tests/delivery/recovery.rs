@@ -1,0 +1,194 @@
+//! Loss recovery: timers that run, questions that back off, and reordering that is no loss (F32, F33, F35).
+
+use crate::hostile::{chunk, live, open};
+use crate::support::raw::{WIDE, lone};
+use crate::support::{Node, Numbers, PEER, Pair, Raw, at, frames_in, record, small_config};
+use tallylink_core::wire::{Frame, PacketRange, Writer, frame::write_ack};
+use tallylink_core::{Config, End, EpochSource, Name, OutIx};
+
+/// F35: 20 ms each way, ± 5 ms, and no loss.
+#[test]
+fn jitter_makes_less_than_one_percent_go_twice() {
+    let config = Config { in_flight: 4096, held: 1024, ack_window: 8192, ..small_config() };
+    let mut pair = Pair::new(config, 1 << 21);
+    let mut numbers = Numbers(7);
+    pair.delay_us = 15_000;
+    pair.jitter = Box::new(move || numbers.below(10_001));
+    let stream = pair.open(0, "s", 1 << 21);
+    // A sensor network's load: well below what the path takes, in packets that overtake each other.
+    let mut pushed = 0;
+    while pair.now < 20_000_000 {
+        for _ in 0..3 {
+            pair.push(stream, &record(pushed, 900)).unwrap();
+            pushed += 1;
+        }
+        pair.run(pair.now + 4_000);
+    }
+    pair.run_until_stored(pushed as u64, 5_000_000);
+    let totals = pair.device.endpoint.totals();
+    let share = totals.chunks_repeated as f64 / totals.packets_sent as f64;
+    println!("{} of {} packets went twice", totals.chunks_repeated, totals.packets_sent);
+    println!(
+        "spurious {} lost {} rtt {:?}",
+        totals.losses_spurious,
+        totals.packets_lost,
+        pair.device.endpoint.storage().peers[0].rtt()
+    );
+    assert!(share < 0.01, "{share}");
+}
+
+/// F32: an ACK leaves although the congestion window is full and everything else waits.
+#[test]
+fn acks_never_wait_for_the_congestion_window() {
+    let (mut gateway, mut device) = live();
+    let mut now = 0;
+    let name = Name::new("down").unwrap();
+    gateway.endpoint.open(at(now), OutIx(0), PEER, name, EpochSource::FirstSession, 0, 0..1 << 17).unwrap();
+    for i in 0..100 {
+        gateway.endpoint.push(at(now), OutIx(0), &record(i, 1000)).unwrap();
+    }
+    device.send(&mut gateway, now, &[Frame::Open(open(1)), Frame::Chunk(chunk(1, 0, &[0]))]).unwrap();
+    // The address is proved; then nothing of the downlink is acknowledged any more.
+    device.receive(&mut gateway, now);
+    ack(&mut device, &mut gateway, now);
+    while !device.receive(&mut gateway, now).is_empty() {}
+    for i in 1..50 {
+        now += 100;
+        device.send(&mut gateway, now, &[Frame::Chunk(chunk(1, i, &[0]))]).unwrap();
+        device.send(&mut gateway, now, &[Frame::Ping]).unwrap();
+        let largest = device.next - 1;
+        let answered = device.receive(&mut gateway, now).iter().any(|packet| {
+            frames_in(packet).iter().any(|f| matches!(f, Frame::Ack { ranges, .. } if ranges.largest() == largest))
+        });
+        assert!(answered, "packet {largest}");
+    }
+}
+
+fn ack(raw: &mut Raw, node: &mut Node, now: u64) {
+    let mut buffer = [0; 64];
+    let mut w = Writer::new(&mut buffer);
+    write_ack(&mut w, 0, &[PacketRange { low: 0, high: raw.seen - 1 }]).unwrap();
+    let bytes = w.into_written().to_vec();
+    raw.send_bytes(node, now, &bytes).unwrap();
+}
+
+/// A device with a session whose gateway, which the test plays, says nothing any more; one record is out.
+fn silent() -> (Node, Raw) {
+    let mut device = lone(End::Device, small_config());
+    let mut gateway = Raw::gateway(&mut device, 0, WIDE);
+    let name = Name::new("s").unwrap();
+    device.endpoint.open(at(0), OutIx(0), PEER, name, EpochSource::FirstSession, 0, 0..1 << 16).unwrap();
+    device.endpoint.push(at(0), OutIx(0), &record(0, 61)).unwrap();
+    assert!(!gateway.receive(&mut device, 0).is_empty());
+    (device, gateway)
+}
+
+/// F33: ACKs that acknowledge nothing new do not push the probe ahead of themselves.
+#[test]
+fn repeated_acks_do_not_hold_the_probe_back() {
+    let (mut device, mut gateway) = silent();
+    ack(&mut gateway, &mut device, 20_000);
+    device.endpoint.push(at(20_000), OutIx(0), &record(1, 61)).unwrap();
+    device.transmit(20_000);
+    let acknowledged = gateway.seen - 1;
+    let mut now = 20_000;
+    while now < 2_000_000 {
+        now += 5_000;
+        let mut buffer = [0; 64];
+        let mut w = Writer::new(&mut buffer);
+        write_ack(&mut w, 0, &[PacketRange { low: 0, high: acknowledged }]).unwrap();
+        gateway.send_bytes(&mut device, now, w.into_written()).unwrap();
+        if device.next_timeout_us() <= now {
+            device.endpoint.handle_timeout(at(now));
+        }
+        device.transmit(now);
+    }
+    assert!(device.endpoint.totals().probes >= 3, "{} probes", device.endpoint.totals().probes);
+}
+
+/// F33: whatever is outstanding has a deadline, for as long as it is outstanding, and never one in the past.
+#[test]
+fn ten_thousand_probes_in_a_row_come_a_minute_apart() {
+    let (mut device, _gateway) = silent();
+    let mut now = 0;
+    let (mut last, mut longest) = (0, 0);
+    while device.endpoint.totals().probes < 10_000 {
+        let next = device.next_timeout_us();
+        assert!(next != u64::MAX && next >= now, "a deadline at {next}, at {now}");
+        now = next;
+        let before = device.endpoint.totals().probes;
+        device.endpoint.handle_timeout(at(now));
+        device.transmit(now);
+        if device.endpoint.totals().probes > before {
+            longest = longest.max(now - last);
+            last = now;
+        }
+        assert!(now < 10_001 * 61_000_000, "{} probes", device.endpoint.totals().probes);
+    }
+    assert!((59_000_000..61_000_000).contains(&longest), "{longest} us between two probes");
+}
+
+#[test]
+fn the_first_probe_comes_within_a_second() {
+    let (mut device, _gateway) = silent();
+    assert!(device.next_timeout_us() <= 1_050_000, "{}", device.next_timeout_us());
+    let mut now = 0;
+    device.alone(&mut now, 1_050_000);
+    assert_eq!(device.endpoint.totals().probes, 1);
+}
+
+/// A gateway gives up probing a silent device after five, and begins again when it is heard.
+#[test]
+fn a_gateway_stops_probing_a_silent_device() {
+    let (mut gateway, mut device) = live();
+    ack(&mut device, &mut gateway, 10_000);
+    let mut now = 10_000;
+    let name = Name::new("down").unwrap();
+    gateway.endpoint.open(at(now), OutIx(0), PEER, name, EpochSource::FirstSession, 0, 0..1 << 16).unwrap();
+    gateway.endpoint.push(at(now), OutIx(0), &record(0, 61)).unwrap();
+    let sent = gateway.alone(&mut now, 86_400_000_000);
+    assert!((2..10).contains(&sent.len()), "{} packets to a silent device", sent.len());
+    assert_eq!(gateway.next_timeout_us(), u64::MAX);
+    device.send(&mut gateway, now, &[Frame::Ping]).unwrap();
+    let heard = device.receive(&mut gateway, now);
+    let until = now + 2_000_000;
+    let more = crate::support::raw::frames_until(&mut device, &mut gateway, &mut now, until);
+    let chunks = heard.iter().chain(&more).flat_map(|p| frames_in(p)).filter(|f| matches!(f, Frame::Chunk(_))).count();
+    assert!(chunks > 0, "the record goes out again");
+}
+
+/// What is lost is sent again under another number, sealed anew.
+#[test]
+fn no_packet_is_ever_sent_twice_with_the_same_bytes() {
+    let mut pair = Pair::new(small_config(), 1 << 16);
+    pair.capture = Some(vec![]);
+    let mut numbers = Numbers(3);
+    pair.lose = Box::new(move |_, _| numbers.below(4) == 0);
+    let stream = pair.open(0, "s", 1 << 16);
+    for i in 0..100 {
+        pair.push(stream, &record(1, 100)).unwrap();
+        pair.run(pair.now + 1_000 * (i % 7));
+    }
+    pair.run_until_stored(100, 60_000_000);
+    let mut packets: Vec<_> = pair.capture.unwrap().into_iter().filter(|(_, b)| b[0] != 0 || b[1] == 3).collect();
+    let all = packets.len();
+    packets.sort();
+    packets.dedup();
+    assert_eq!(packets.len(), all);
+}
+
+/// Large windows, deep queues, much loss: the sum of what is in flight is asserted at each timer (F35).
+#[test]
+fn heavy_loss_and_reordering_both_ways_only_delay() {
+    let mut pair = Pair::new(small_config(), 1 << 18);
+    let (mut losses, mut delays) = (Numbers(11), Numbers(12));
+    pair.lose = Box::new(move |_, _| losses.below(10) < 3);
+    pair.jitter = Box::new(move || delays.below(30_000));
+    let stream = pair.open(0, "s", 1 << 18);
+    for i in 0..1500 {
+        pair.push(stream, &record(i, i % 130)).unwrap();
+    }
+    pair.run_until_stored(1500, 600_000_000);
+    let records = pair.gateway.inbox.stream("s").records();
+    assert!(records.iter().enumerate().all(|(i, r)| *r == record(i, i % 130)));
+}
