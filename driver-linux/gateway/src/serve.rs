@@ -59,7 +59,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 ///
 /// # Errors
 /// It cannot start: the address or the data directory are of no use, or in use. Once it runs, nothing ends it but the
-/// signals and a failing event queue.
+/// signals, a failing event queue and a bug in this program.
 pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     if let Some(listen) = serve.listen {
         config.listen = listen;
@@ -119,6 +119,9 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Res
         network.application_mut().begin_turn(clock::unix_micros());
         let more = network.turn();
         network.application_mut().end_turn();
+        if network.application().writer_is_gone() {
+            return Err(io::Error::other("the thread that writes the journal has died"));
+        }
         if bridge.take_failure() {
             network.end_sessions();
             network.application_mut().close();
@@ -234,3 +237,6 @@ fn watch_signals(bridge: &Arc<Bridge>, remote: &Remote<Ingest>) -> Result<(), Er
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, Error> {
     thread::Builder::new().name(name.to_owned()).spawn(work).map_err(Error::Network)
 }
+
+#[cfg(test)]
+mod tests;
