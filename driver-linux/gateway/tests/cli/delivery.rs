@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use crate::common::Home;
-use crate::gateway::{Gateway, add_peer, count, program, raw, send, status, until};
+use crate::gateway::{Gateway, add_peer, program, raw, send, status, until};
 
 fn numbers(range: std::ops::Range<u32>) -> Vec<u8> {
     range.flat_map(|n| format!("{n}\n").into_bytes()).collect()
@@ -94,34 +94,6 @@ fn peers_come_and_go_while_the_gateway_runs() {
     let ran = send(&home, &[&with_new[..], &["--timeout", "300ms"]].concat(), b"four\n");
     assert_eq!(ran.code, 12, "{}", ran.err);
     assert_eq!(raw(&home, "s"), b"one\ntwo\nthree\n");
-}
-
-#[test]
-fn strangers_store_nothing_and_are_counted() {
-    let home = Home::new();
-    add_peer(&home, "roof");
-    let gateway = Gateway::on_loopback(&home);
-    let key = fs::read_to_string(home.path("roof.key")).expect("the key file");
-    let (before, digits) = key.split_once("\nkey = \"").expect("a key");
-    let wrong = if digits.starts_with('0') { "1" } else { "0" };
-    fs::copy(home.path("roof.key"), home.path("wrong.key")).expect("copied");
-    fs::write(home.path("wrong.key"), format!("{before}\nkey = \"{wrong}{}", &digits[1..])).expect("written");
-    let to = ["--to", &gateway.address, "--stream", "s", "--timeout", "300ms", "--key"];
-    let ran = send(&home, &[&to[..], &["wrong.key"]].concat(), b"forged\n");
-    assert_eq!(ran.code, 12);
-    assert!(ran.err.contains("0 of 0 records are stored"), "{}", ran.err);
-
-    let elsewhere = Home::new();
-    add_peer(&elsewhere, "stranger");
-    fs::copy(elsewhere.path("stranger.key"), home.path("stranger.key")).expect("copied");
-    assert_eq!(send(&home, &[&to[..], &["stranger.key"]].concat(), b"strange\n").code, 12);
-
-    let status = status(&home);
-    assert!(count(&status, "discarded", "forged") > 0);
-    assert!(count(&status, "discarded", "unknown_peer") > 0);
-    assert_eq!(count(&status, "protocol", "sessions"), 0);
-    assert!(count(&status, "socket", "bytes_sent") <= count(&status, "socket", "bytes_received"));
-    assert_eq!(raw(&home, "s"), b"");
 }
 
 #[test]

@@ -37,6 +37,14 @@ impl Gateway {
         Self::start(home, &["--listen", "127.0.0.1:0"])
     }
 
+    /// Bytes of its memory that are in use.
+    pub(crate) fn memory(&self) -> u64 {
+        let told = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("its status");
+        let line = told.lines().find(|line| line.starts_with("VmRSS:")).expect("a line");
+        let kib: u64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
+        kib << 10
+    }
+
     /// SIGKILL.
     pub(crate) fn kill(mut self) {
         self.process.kill().expect("killed");

@@ -9,3 +9,4 @@ mod million;
 mod peers;
 mod query;
 mod serve;
+mod strangers;
