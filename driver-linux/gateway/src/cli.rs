@@ -69,9 +69,9 @@ Examples:
     /// code is 0 only when all of them are on the gateway's disk.
     #[command(after_help = "\
 Examples:
+  tallylink send --to 192.0.2.1:7433 --key roof.key --stream images *.jpg
   seq 1 1000000 | tallylink send --to gw.example:7433 --key roof.key --stream numbers
-  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log
-  tallylink send --to 192.0.2.1:7433 --key roof.key --stream images *.jpg")]
+  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log")]
     Send(Send),
     /// Ask the running gateway for its counters, peers, sockets and disk
     #[command(after_help = "\

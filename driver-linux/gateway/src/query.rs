@@ -112,7 +112,8 @@ fn print_all(
             Some(Item::Record(record)) => {
                 if selection.takes(&record) {
                     printer.record(&record).map_err(Error::Output)?;
-                } else if selection.ends_at(record.peer, record.stream, record.index) {
+                }
+                if selection.ends_with(record.peer, record.stream, record.index) {
                     return Ok(());
                 }
             }

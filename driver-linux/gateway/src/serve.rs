@@ -59,7 +59,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 ///
 /// # Errors
 /// It cannot start: the address or the data directory are of no use, or in use. Once it runs, nothing ends it but the
-/// signals and a failing event queue.
+/// signals, a failing event queue and a bug in this program.
 pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     if let Some(listen) = serve.listen {
         config.listen = listen;
@@ -71,7 +71,7 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
 
     let bridge = Arc::new(Bridge::default());
     let (put, take) = queue::queue(usize::try_from(config.queue.0).unwrap_or(usize::MAX));
-    let streams = Streams::of(&journal, max_streams(&journal));
+    let streams = Streams::of(&journal, Options::default().max_streams);
     let (send_network, receive_network) = mpsc::channel::<Remote<Ingest>>();
     let writer = {
         let (bridge, interval) = (Arc::clone(&bridge), config.commit_interval.0);
@@ -119,6 +119,9 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Res
         network.application_mut().begin_turn(clock::unix_micros());
         let more = network.turn();
         network.application_mut().end_turn();
+        if network.application().writer_is_gone() {
+            return Err(io::Error::other("the thread that writes the journal has died"));
+        }
         if bridge.take_failure() {
             network.end_sessions();
             network.application_mut().close();
@@ -149,7 +152,7 @@ fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
     let path = config.journal_dir();
     let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
     let mut salt = [0; 8];
-    getrandom::fill(&mut salt).map_err(|error| tallylink_linux::StartError::Entropy(error))?;
+    getrandom::fill(&mut salt).map_err(tallylink_linux::StartError::Entropy)?;
     let bytes = |limit: Limit<Bytes>| match limit {
         Limit::At(Bytes(bytes)) => Some(bytes),
         Limit::Unlimited => None,
@@ -183,10 +186,6 @@ fn settings(config: &Config) -> Settings {
         })
     });
     settings
-}
-
-fn max_streams<S: tallylink_journal::Store>(_journal: &Journal<S>) -> u32 {
-    Options::default().max_streams
 }
 
 /// Says what recovery found, if that was anything out of the ordinary.
@@ -238,3 +237,6 @@ fn watch_signals(bridge: &Arc<Bridge>, remote: &Remote<Ingest>) -> Result<(), Er
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, Error> {
     thread::Builder::new().name(name.to_owned()).spawn(work).map_err(Error::Network)
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,7 +62,7 @@ pub(super) struct Told {
 }
 
 /// Records of a stream that may be on their way at once.
-const AHEAD: u64 = 1000;
+const AHEAD: u64 = 128;
 const TELL_EVERY: Duration = Duration::from_millis(100);
 /// How long to sleep when nothing can be done.
 const NAP: Duration = Duration::from_micros(500);

@@ -31,10 +31,10 @@ impl Selection {
             && self.is_of(gap.peer, gap.stream)
     }
 
-    /// Whether nothing behind a record can be asked for: it is of the only stream that is, and at the end of it.
+    /// Whether nothing behind a record can be asked for: it is the last of the only stream that is.
     #[inline]
-    pub(super) fn ends_at(&self, peer: [u8; 8], stream: &[u8], index: u64) -> bool {
-        index >= self.to && self.peer == Some(peer) && self.stream.as_deref() == Some(stream)
+    pub(super) fn ends_with(&self, peer: [u8; 8], stream: &[u8], index: u64) -> bool {
+        index >= self.to.saturating_sub(1) && self.peer == Some(peer) && self.stream.as_deref() == Some(stream)
     }
 
     #[inline]

@@ -89,6 +89,11 @@ impl Ingest {
         self.closed
     }
 
+    /// Whether nobody stores anything any more.
+    pub(super) fn writer_is_gone(&self) -> bool {
+        self.queue.is_abandoned()
+    }
+
     pub(super) fn streams(&self) -> &Streams {
         &self.streams
     }

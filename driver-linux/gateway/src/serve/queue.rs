@@ -64,6 +64,11 @@ impl Put {
         self.ring.slots() >= 2 * HEAD + one + other
     }
 
+    /// Whether the writer is gone.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.ring.is_abandoned()
+    }
+
     /// Bytes that wait.
     pub(super) fn waiting(&self) -> usize {
         self.bytes - self.ring.slots()

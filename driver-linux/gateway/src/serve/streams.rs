@@ -151,8 +151,11 @@ impl Row {
         let newest = self.epochs.last();
         let is_known = self.epochs.iter().any(|known| known.epoch == open.epoch);
         let (Some(previous), false) = (open.previous, is_known) else { return };
-        let agrees = newest.is_some_and(|known| known.epoch == previous.epoch && known.next == previous.end);
-        if !agrees && !(newest.is_none() && previous.end == 0) {
+        let agrees = match newest {
+            Some(known) => known.epoch == previous.epoch && known.next == previous.end,
+            None => previous.end == 0,
+        };
+        if !agrees {
             let peer = crate::PeerId(self.peer);
             let (name, epoch, end) = (&*self.name, previous.epoch, previous.end);
             match newest {

@@ -17,6 +17,19 @@ const GROUP_BYTES: u64 = 1 << 20;
 /// How often old segments are looked for when nothing is written, if they may go for their age.
 const AGE_CHECK: Duration = Duration::from_secs(30);
 
+/// What a turn leaves to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Another turn, at once.
+    Again,
+    /// A turn when something was put, and at the latest after this.
+    Wait(Duration),
+    /// A turn when something was put.
+    Rest,
+    /// Nothing more will come.
+    Over,
+}
+
 /// Writes the journal until the queue is over.
 pub(super) struct Writer<S: Store> {
     journal: Journal<S>,
@@ -25,6 +38,8 @@ pub(super) struct Writer<S: Store> {
     /// Wakes the network thread.
     wake: Box<dyn Fn() + Send>,
     interval: Duration,
+    /// When the open group got its first chunk.
+    group: Option<Instant>,
     checks_age: bool,
     /// The journal's ids of the streams, and the epoch each is known to have begun.
     streams: Vec<Option<(StreamId, Option<Epoch>)>>,
@@ -55,6 +70,7 @@ impl<S: Store> Writer<S> {
             bridge,
             wake,
             interval,
+            group: None,
             checks_age,
             streams,
             places,
@@ -66,33 +82,45 @@ impl<S: Store> Writer<S> {
 
     /// Runs on its own thread. Returns when the network thread is gone and all that it put is durable, or cannot be.
     pub(super) fn run(mut self) {
-        let mut group: Option<Instant> = None;
         loop {
-            let took = self.take_all();
-            if took > 0 {
-                self.bridge.took();
-                (self.wake)();
-            }
-            if self.journal.pending_bytes() == 0 {
-                group = None;
-                if self.queue.is_over() {
-                    break;
+            match self.turn() {
+                Next::Again => {}
+                Next::Wait(at_most) => thread::park_timeout(at_most),
+                Next::Rest if self.checks_age => {
+                    thread::park_timeout(AGE_CHECK);
+                    self.maintain();
                 }
-                if took == 0 {
-                    self.rest();
-                }
-                continue;
-            }
-            let began = *group.get_or_insert_with(clock::monotonic);
-            let left = self.interval.saturating_sub(clock::monotonic().saturating_duration_since(began));
-            if left.is_zero() || self.journal.pending_bytes() >= GROUP_BYTES || self.queue.is_over() {
-                group = None;
-                self.commit();
-            } else if took == 0 {
-                thread::park_timeout(left);
+                Next::Rest => thread::park(),
+                Next::Over => break,
             }
         }
         info!("everything received is stored");
+    }
+
+    /// Appends what waits and, when it is time, makes it durable.
+    pub(super) fn turn(&mut self) -> Next {
+        let took = self.take_all();
+        if took > 0 {
+            self.bridge.took();
+            (self.wake)();
+        }
+        if self.journal.pending_bytes() == 0 {
+            self.group = None;
+            return match took {
+                0 if self.queue.is_over() => Next::Over,
+                0 => Next::Rest,
+                _ => Next::Again,
+            };
+        }
+        let began = *self.group.get_or_insert_with(clock::monotonic);
+        let left = self.interval.saturating_sub(clock::monotonic().saturating_duration_since(began));
+        if left.is_zero() || self.journal.pending_bytes() >= GROUP_BYTES || self.queue.is_over() {
+            self.group = None;
+            self.commit();
+        } else if took == 0 {
+            return Next::Wait(left);
+        }
+        Next::Again
     }
 
     /// Appends what waits, up to a group. Returns how many items were taken.
@@ -143,15 +171,6 @@ impl<S: Store> Writer<S> {
         self.failures += 1;
         self.bridge.fail();
         (self.wake)();
-    }
-
-    fn rest(&mut self) {
-        if self.checks_age {
-            thread::park_timeout(AGE_CHECK);
-            self.maintain();
-        } else {
-            thread::park();
-        }
     }
 }
 

@@ -12,7 +12,11 @@ fn every_command_has_examples() {
         &["peer", "list"],
         &["peer", "remove"],
         &["peer", "rotate"],
+        &["serve"],
+        &["send"],
+        &["status"],
         &["query"],
+        &["demo"],
         &["config"],
     ] {
         for help in ["-h", "--help"] {

@@ -2,7 +2,11 @@
 
 mod bad_input;
 mod common;
+mod delivery;
+mod gateway;
 mod help;
 mod million;
 mod peers;
 mod query;
+mod serve;
+mod strangers;

@@ -1,0 +1,196 @@
+//! What happens between the network thread and the disk when the disk fails, without threads: each turn is called.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tallylink_core::{Batch, Deliver, Epoch, Full, InIx, Open, PeerId, PeerIx, Position, Refusal};
+use tallylink_journal::testing::{Fault, MemStore, Operation};
+use tallylink_journal::{Item, Journal, Options, Reader, SyncSite};
+use tallylink_linux::{Application, Stored};
+
+use super::bridge::Bridge;
+use super::ingest::Ingest;
+use super::queue;
+use super::streams::Streams;
+use super::writer::{Next, Writer};
+
+const PEER: PeerIx = PeerIx(0);
+const EPOCH: Epoch = Epoch([5; 8]);
+
+/// Both ends of the queue, on a disk that can fail.
+struct Pair {
+    disk: MemStore,
+    ingest: Ingest,
+    writer: Writer<MemStore>,
+    bridge: Arc<Bridge>,
+}
+
+impl Pair {
+    fn on(disk: &MemStore, queue_bytes: usize) -> Self {
+        let options = Options { salt: 1, segment_bytes: 64 << 10, ..Options::default() };
+        let (journal, _) = Journal::open(disk.clone(), options).expect("a journal");
+        let bridge = Arc::new(Bridge::default());
+        let (put, take) = queue::queue(queue_bytes);
+        let mut ingest = Ingest::new(Streams::of(&journal, 100), put, Arc::clone(&bridge), thread::current());
+        ingest.placed(PEER, PeerId([1; 8]));
+        let writer = Writer::new(journal, take, Arc::clone(&bridge), Box::new(|| ()), Duration::ZERO, false);
+        Self { disk: disk.clone(), ingest, writer, bridge }
+    }
+
+    fn new() -> Self {
+        Self::on(&MemStore::new(1), 4096)
+    }
+
+    /// The peer opens its stream; back comes where delivery begins.
+    fn open(&mut self, name: &str) -> Result<(InIx, u64), Refusal> {
+        let open = Open { stream: 1, name, epoch: EPOCH, first: 0, previous: None };
+        self.ingest.open(PEER, &open).map(|accept| (accept.stream, accept.next))
+    }
+
+    /// One record of one byte, its number.
+    fn deliver(&mut self, stream: InIx, number: u64) -> Result<(), Full> {
+        let (from, to) = (Position::start_of(number), Position::start_of(number + 1));
+        let bytes = [1, number as u8];
+        self.ingest.records(Batch { stream, epoch: EPOCH, from, to, first_start: 0, starts: 1, bytes: &bytes })
+    }
+
+    /// The writer does all it can.
+    fn write(&mut self) {
+        while self.writer.turn() == Next::Again {}
+    }
+
+    /// What the network thread would confirm now.
+    fn stored(&mut self) -> Option<u64> {
+        std::iter::from_fn(|| self.ingest.stored()).map(|Stored { below, .. }| below).last()
+    }
+
+    fn fail(&self, operation: Operation, times: u32) {
+        self.disk.add_fault(Fault { operation, after: 0, times, kind: ErrorKind::StorageFull });
+    }
+
+    /// What a reader finds.
+    fn journal(&self) -> Vec<u8> {
+        let mut reader = Reader::open(self.disk.clone()).expect("a journal");
+        let mut found = Vec::new();
+        while let Some(item) = reader.next().expect("readable") {
+            match item {
+                Item::Record(record) => found.extend_from_slice(record.bytes),
+                other => panic!("{other:?}"),
+            }
+        }
+        found
+    }
+}
+
+#[test]
+fn f42_nothing_is_confirmed_before_the_sync_that_covers_it() {
+    let mut pair = Pair::new();
+    let (stream, next) = pair.open("s").expect("taken");
+    assert_eq!(next, 0);
+    pair.deliver(stream, 0).expect("room");
+    assert_eq!(pair.stored(), None);
+    pair.write();
+    assert_eq!(pair.stored(), Some(1));
+    assert_eq!(pair.journal(), [0]);
+}
+
+#[test]
+fn f43_after_a_failed_sync_what_it_should_have_covered_comes_again() {
+    let mut pair = Pair::new();
+    let (stream, _) = pair.open("s").expect("taken");
+    pair.deliver(stream, 0).expect("room");
+    pair.write();
+    assert_eq!(pair.stored(), Some(1));
+
+    pair.fail(Operation::Sync(SyncSite::Group), 1);
+    pair.deliver(stream, 1).expect("room");
+    pair.write();
+    assert!(pair.bridge.take_failure());
+    assert_eq!(pair.stored(), None);
+    // It was put before the network thread heard of the failure.
+    pair.deliver(stream, 2).expect("room");
+    pair.ingest.close();
+    assert_eq!(pair.open("s"), Err(Refusal::Storage));
+    assert_eq!(pair.deliver(stream, 3), Err(Full));
+    pair.write();
+    assert_eq!((pair.stored(), pair.bridge.take_failure()), (None, false));
+
+    assert!(pair.ingest.reopen());
+    assert_eq!(pair.open("s"), Ok((stream, 1)));
+    pair.deliver(stream, 1).expect("room");
+    pair.deliver(stream, 2).expect("room");
+    pair.write();
+    assert_eq!(pair.stored(), Some(3));
+    pair.disk.power_cut();
+    assert_eq!(Pair::on(&pair.disk.fork(2), 4096).journal(), [0, 1, 2]);
+}
+
+#[test]
+fn f47_a_full_disk_refuses_and_goes_on_when_space_returns() {
+    let mut pair = Pair::new();
+    let (stream, _) = pair.open("s").expect("taken");
+    for round in 0..3 {
+        pair.fail(Operation::Allocate, 2);
+        pair.deliver(stream, 0).expect("room");
+        pair.write();
+        assert!(pair.bridge.take_failure(), "round {round}");
+        pair.disk.clear_faults();
+        pair.ingest.close();
+        assert!(pair.ingest.reopen());
+        assert_eq!(pair.open("s"), Ok((stream, 0)));
+    }
+    pair.deliver(stream, 0).expect("room");
+    pair.write();
+    assert_eq!(pair.stored(), Some(1));
+    assert_eq!(pair.journal(), [0]);
+}
+
+#[test]
+fn a_full_queue_says_so_before_anything_is_taken_and_room_is_told_once() {
+    let mut pair = Pair::new();
+    let (stream, _) = pair.open("s").expect("taken");
+    let taken = (0..).take_while(|number| pair.deliver(stream, *number).is_ok()).count() as u64;
+    assert!(!pair.ingest.room());
+    pair.write();
+    assert!(pair.ingest.room());
+    assert!(!pair.ingest.room());
+    assert_eq!(pair.stored(), Some(taken));
+    pair.deliver(stream, taken).expect("room");
+    pair.write();
+    assert_eq!(pair.stored(), Some(taken + 1));
+    assert_eq!(pair.journal(), (0..=taken).map(|number| number as u8).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_restart_goes_on_where_the_disk_stands() {
+    let mut pair = Pair::new();
+    let (stream, _) = pair.open("s").expect("taken");
+    pair.deliver(stream, 0).expect("room");
+    pair.write();
+    pair.deliver(stream, 1).expect("room");
+    let disk = pair.disk.clone();
+    // A SIGKILL: the last record is only in the queue.
+    drop(pair);
+    let mut again = Pair::on(&disk, 4096);
+    let (stream, next) = again.open("s").expect("taken");
+    assert_eq!(next, 1);
+    again.deliver(stream, 1).expect("room");
+    let (other, next) = again.open("t").expect("taken");
+    assert!(other != stream && next == 0);
+    again.write();
+    assert_eq!(again.journal(), [0, 1]);
+}
+
+#[test]
+fn the_last_turn_stores_what_was_put_before_the_network_thread_ended() {
+    let mut pair = Pair::new();
+    let (stream, _) = pair.open("s").expect("taken");
+    pair.deliver(stream, 0).expect("room");
+    let Pair { disk, ingest, mut writer, .. } = pair;
+    drop(ingest);
+    while writer.turn() != Next::Over {}
+    drop(writer);
+    assert_eq!(Pair::on(&disk, 4096).journal(), [0]);
+}

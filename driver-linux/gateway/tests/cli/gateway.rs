@@ -1,0 +1,124 @@
+//! A gateway process of a test's own.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Home, Ran};
+
+/// Killed when it goes out of scope.
+pub(crate) struct Gateway {
+    process: Child,
+    pub(crate) address: String,
+}
+
+impl Gateway {
+    /// Starts one on a home's data directory and waits until it listens.
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        let args: Vec<_> = ["serve"].iter().chain(args).collect();
+        let mut process = program(home)
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a gateway");
+        let mut ready = String::new();
+        let out = process.stdout.take().expect("its output");
+        BufReader::new(out).read_line(&mut ready).expect("a line");
+        let address = ready.split_whitespace().nth(2).unwrap_or_else(|| panic!("not ready: {ready:?}")).to_owned();
+        Self { process, address }
+    }
+
+    pub(crate) fn on_loopback(home: &Home) -> Self {
+        Self::start(home, &["--listen", "127.0.0.1:0"])
+    }
+
+    /// Bytes of its memory that are in use.
+    pub(crate) fn memory(&self) -> u64 {
+        let told = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("its status");
+        let line = told.lines().find(|line| line.starts_with("VmRSS:")).expect("a line");
+        let kib: u64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
+        kib << 10
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill(mut self) {
+        self.process.kill().expect("killed");
+        self.process.wait().expect("ended");
+    }
+
+    /// SIGTERM; the exit code comes back.
+    pub(crate) fn stop(mut self) -> i32 {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
+        self.process.wait().expect("ended").code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // Both fail only if it has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The program without this process's settings, for processes that run beside the test.
+pub(crate) fn program(home: &Home) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("tallylink"));
+    command.current_dir(home.path(".")).env_clear().env("TALLYLINK_DATA", home.path("data"));
+    command
+}
+
+/// Adds a peer; its key file is NAME.key.
+pub(crate) fn add_peer(home: &Home, name: &str) {
+    home.ok(&["peer", "add", name, "--out", &format!("{name}.key")]);
+}
+
+/// Sends a text's lines and comes back with how that ended.
+pub(crate) fn send(home: &Home, args: &[&str], input: &[u8]) -> Ran {
+    let mut process = program(home)
+        .arg("send")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a sender");
+    let mut stdin = process.stdin.take().expect("its input");
+    // A sender that refuses reads nothing.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    let output = process.wait_with_output().expect("ended");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// The payloads of a stream.
+pub(crate) fn raw(home: &Home, stream: &str) -> Vec<u8> {
+    home.command(&["query", "--stream", stream, "--format", "raw"]).output().expect("a run").stdout
+}
+
+pub(crate) fn status(home: &Home) -> Value {
+    serde_json::from_str(&home.ok(&["status", "--json"])).expect("JSON")
+}
+
+pub(crate) fn count(status: &Value, subject: &str, name: &str) -> u64 {
+    status["counters"][subject][name].as_u64().unwrap_or_else(|| panic!("no counter {subject} {name}"))
+}
+
+/// Waits until something holds that another process brings about.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    const TRIES: u32 = 2000;
+    for _ in 0..TRIES {
+        if holds() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it never came about that {what}");
+}
