@@ -202,6 +202,7 @@ impl World {
             return Ok(());
         }
         self.note(|| format!("end {end} starts"));
+        self.audit()?;
         let now = self.time();
         self.ends[end].start(now, &self.plan, &self.shared, &mut self.rng)?;
         if self.calm
