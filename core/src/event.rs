@@ -14,7 +14,7 @@ pub enum Event {
     Ended(PeerIx, Fault),
     /// The gateway rejected the last HELLO.
     Rejected(PeerIx, RejectReason),
-    /// Two devices use the same id: a boot came back after another had gone live.
+    /// Two devices use the same id: a boot went live again after another had.
     IdUsedTwice(PeerIx),
     /// The peer moved to another address, and that address answers.
     Moved(PeerIx),

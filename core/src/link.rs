@@ -107,8 +107,10 @@ pub(crate) struct Outbound {
     pub(crate) used: u64,
     /// What is still to be sent of records that were begun.
     pub(crate) begun_rest: u64,
-    /// The window that the next record needs, when it does not fit.
+    /// The window that the next record needs, when none fits.
     pub(crate) wanted: Option<u64>,
+    /// The window that the first record needs which does not fit, though others may pass it by.
+    pub(crate) passed_by: Option<u64>,
     /// The packet that brought the newest CREDIT.
     pub(crate) credit_from: u64,
     /// The other end had no room: only probes leave.
@@ -168,6 +170,8 @@ pub(crate) struct Exchange {
     pub(crate) tries: u32,
     /// When a session of another gateway boot, or any after this, replaces the old one.
     pub(crate) move_after: Instant,
+    /// The session that lives may be gone, and is not if it answers.
+    pub(crate) doubt: bool,
 }
 
 /// What long DATA carries.
@@ -244,6 +248,7 @@ impl<K> Link<K> {
                 used: 0,
                 begun_rest: 0,
                 wanted: None,
+                passed_by: None,
                 credit_from: 0,
                 busy: false,
                 query_at: Instant::NEVER,

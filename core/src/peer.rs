@@ -30,6 +30,8 @@ pub struct Peer {
     pub(crate) heard: Instant,
     /// Gateway end: the device's boot, and the one before it.
     pub(crate) boots: [Boot; 2],
+    /// Gateway end: a boot went live again after another had: two devices use this id.
+    pub(crate) shared: bool,
     pub(crate) link: LinkIx,
     pub(crate) first_in: InIx,
     pub(crate) first_out: OutIx,
@@ -135,6 +137,7 @@ impl Default for Peer {
             last_live: 0,
             heard: Instant::from_micros(0),
             boots: [Boot::default(); 2],
+            shared: false,
             link: LinkIx::NONE,
             first_in: InIx::NONE,
             first_out: OutIx::NONE,

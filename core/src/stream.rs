@@ -177,6 +177,11 @@ impl OutStream {
         self.next_queued = OutIx::NONE;
     }
 
+    /// True when there is something to send that has not been sent, or SKIP to say.
+    pub(crate) fn has_something(&self) -> bool {
+        self.unsent() > 0 || (self.skip.is_some() && !self.skip_out)
+    }
+
     /// The receiver has stored what lies below `below`, a gap included: SKIP has done its work when that reaches the head.
     pub(crate) fn gap_closed(&mut self, below: u64) {
         if below >= self.head {

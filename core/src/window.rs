@@ -116,6 +116,10 @@ impl Window {
     /// The run of received numbers around `number`, looked for over at most 64 numbers in each direction.
     pub(crate) fn run_around(&self, words: &[u64], number: u64) -> PacketRange {
         const REACH: u64 = 64;
+        if number < self.lowest(words) {
+            // Its neighbours' bits are those of newer numbers by now.
+            return PacketRange { low: number, high: number };
+        }
         let lowest = self.lowest(words).max(number.saturating_sub(REACH));
         let highest = self.next.saturating_sub(1).min(number.saturating_add(REACH));
         let (mut low, mut high) = (number, number);

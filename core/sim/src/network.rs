@@ -46,7 +46,7 @@ impl PathPlan {
             flipped: rate(rng, &[0, 10, 50]),
             mtu: rng.pick(&[1200, 1252, 1472, 9000]),
             rate: rng.chance(400).then(|| rng.pick(&[20_000, 100_000, 1_000_000])),
-            queue: rng.pick(&[5_000, 30_000]),
+            queue: rng.pick(&[18_000, 30_000]),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What feeds a stream's ring: the application directly, or the outbox on disk, epoch by epoch.
 
 use crate::end::{Shared, Up};
-use crate::outbox::Outbox;
+use crate::outbox::{Kept, Outbox};
 use crate::plan::StreamPlan;
 use crate::rng::Rng;
 use std::ops::Range;
@@ -9,6 +9,12 @@ use tallylink_core::{EpochSource, Instant, Name, OutIx, PeerIx, PushError};
 
 /// Reason of a gap: the ring was overwritten (wire-format §6.5).
 const OVERWRITTEN: u8 = 1;
+
+/// An outbox takes nothing more while it holds this many bytes: the world has an end.
+const BACKLOG: u64 = 10_000;
+
+/// What a record counts besides its bytes: otherwise worlds of empty records would be endless.
+pub(crate) const RECORD_COST: u64 = 20;
 
 /// A stream of one boot of its sender.
 #[derive(Clone, Debug)]
@@ -81,8 +87,7 @@ impl Sending<'_> {
     }
 
     fn keep(&mut self, size: u32, rng: &mut Rng) -> Result<bool, String> {
-        let backlog: u64 = self.outbox.epochs.iter().map(|e| e.written - e.stored).sum();
-        if backlog > 300 {
+        if self.backlog() > BACKLOG {
             return Ok(false);
         }
         let newest = match self.out().newest {
@@ -104,6 +109,16 @@ impl Sending<'_> {
         Ok(true)
     }
 
+    /// Bytes in the outbox that are not STORED.
+    fn backlog(&self) -> u64 {
+        let ledger = self.shared.ledger.borrow();
+        let of = |e: &Kept| {
+            let sizes = &ledger.source(e.source).sizes;
+            sizes[e.stored as usize..].iter().map(|s| u64::from(*s) + RECORD_COST).sum::<u64>()
+        };
+        self.outbox.epochs.iter().map(of).sum()
+    }
+
     fn plan_stream(&self) -> usize {
         self.up.outs[self.out].stream
     }
@@ -113,13 +128,15 @@ impl Sending<'_> {
         let mut ledger = self.shared.ledger.borrow_mut();
         ledger.source_mut(source).sizes.push(size);
         let number = ledger.source(source).sizes.len() as u64 - 1;
-        let (record, packed) = (ledger.record(source, number), ledger.packed(source, number));
         let at = self.up.outs[self.out].at;
         let endpoint = &mut self.up.endpoint;
         let pushed = if rng.chance(500) {
-            endpoint.push(self.now, at, &record)
+            let fill = |a: &mut [u8], b: &mut [u8]| fill_ring(a, b, &ledger.record(source, number));
+            endpoint.push_with(self.now, at, size, fill)
+        } else if endpoint.storage().outbound()[at.at()].room() < size {
+            Err(PushError::Full)
         } else {
-            endpoint.push_batch(self.now, at, &packed).map(|p| p.first)
+            endpoint.push_batch(self.now, at, &ledger.packed(source, number)).map(|p| p.first)
         };
         match pushed {
             Ok(n) if n == number => Ok(true),
@@ -230,8 +247,10 @@ impl Sending<'_> {
         let kept = self.outbox.epochs[feeding];
         let mut number = fed.max(kept.stored);
         while number < kept.synced {
-            let record = self.shared.ledger.borrow().record(kept.source, number);
-            match self.up.endpoint.push(self.now, at, &record) {
+            let ledger = self.shared.ledger.borrow();
+            let size = ledger.source(kept.source).sizes[number as usize];
+            let fill = |a: &mut [u8], b: &mut [u8]| fill_ring(a, b, &ledger.record(kept.source, number));
+            match self.up.endpoint.push_with(self.now, at, size, fill) {
                 Ok(n) if n == number => number += 1,
                 Ok(n) => return Err(format!("record {number} was given number {n}")),
                 Err(PushError::Full) => break,
@@ -276,6 +295,13 @@ impl Sending<'_> {
         let out = &self.up.outs[self.out];
         if out.opened { out.ring.end - out.ring.start } else { 0 }
     }
+}
+
+/// Writes a record into the two pieces of a ring that it was given.
+fn fill_ring(front: &mut [u8], back: &mut [u8], record: &[u8]) {
+    let (a, b) = record.split_at(front.len());
+    front.copy_from_slice(a);
+    back.copy_from_slice(b);
 }
 
 /// The stream of an event.

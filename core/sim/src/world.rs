@@ -21,7 +21,7 @@ const PROGRESS_US: u64 = 900_000_000;
 /// What is still said when everything is STORED is said within this time.
 const SETTLE_US: u64 = 200_000_000;
 /// Then nothing is sent for as long as one looks.
-const IDLE_US: u64 = 4_000_000_000;
+const IDLE_US: u64 = 300_000_000;
 
 /// Deviations that show that the world notices when something is missing.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,7 @@
 //! The journal's writer and the outbox's: they gather, write, sync, and only then tell.
 
 use crate::outbox::Outbox;
+use crate::sending::RECORD_COST;
 use crate::world::{Happens, World};
 
 impl World {
@@ -10,11 +11,12 @@ impl World {
         if self.calm {
             return Ok(());
         }
-        if self.ends[plan.sender].up.is_some() {
+        let mut waits = self.ends[plan.sender].up.is_none();
+        if !waits {
             let enough = self.produced[stream] >= plan.bytes
                 && self.report.packets >= self.plan.packets
                 && self.next_fault == self.plan.faults.len();
-            let many = 1 + 60 / (u64::from(plan.largest) + 1);
+            let many = 1 + 20 / (u64::from(plan.largest) + 1);
             let burst = if enough { 0 } else { self.rng.within(1, plan.burst) * many };
             for _ in 0..burst {
                 let size = match self.rng.below(4) {
@@ -22,16 +24,20 @@ impl World {
                     1 => self.rng.below(u64::from(plan.largest).min(64) + 1) as u32,
                     _ => self.rng.below(u64::from(plan.largest) + 1) as u32,
                 };
-                if !self.produce(stream, size)? {
+                waits |= !self.produce(stream, size)?;
+                if waits {
                     break;
                 }
             }
+            waits |= enough;
             self.turn(plan.sender)?;
         }
         // When much has come already, little more does.
         let slower = 1 + 20 * (self.produced[stream] / (2 * plan.bytes + 1));
-        let next = plan.every_us / 2 + self.rng.below(plan.every_us + 1);
-        self.after(next * slower, Happens::Produce(stream));
+        let next = (plan.every_us / 2 + self.rng.below(plan.every_us + 1)) * slower;
+        // A sender that has no room looks again later.
+        let next = if waits { next.max(self.rng.within(10_000, 500_000)) } else { next };
+        self.after(next, Happens::Produce(stream));
         Ok(())
     }
 
@@ -43,7 +49,7 @@ impl World {
         };
         let taken = sending.produce(size, &mut rng)?;
         if taken {
-            self.produced[stream] += u64::from(size) + 1;
+            self.produced[stream] += u64::from(size) + RECORD_COST;
             self.report.records += 1;
         }
         Ok(taken)

@@ -45,7 +45,7 @@ impl<C: Crypto> Cx<'_, C> {
             (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             link.recovery.probe_due = 0;
             // The old session answers: there is no reason to leave it.
-            if link.exchange.as_ref().is_some_and(|e| self.now < e.move_after) {
+            if link.exchange.as_ref().is_some_and(|e| e.doubt) {
                 link.exchange = None;
             }
             self.validated(ix, at, newly.largest_number);

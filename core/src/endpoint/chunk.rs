@@ -106,7 +106,9 @@ impl<C: Crypto> Cx<'_, C> {
             }
             stream = next;
         }
-        self.p.links.get_mut(ix.at())?.outbound.wanted = if found.is_some() { None } else { wanted };
+        let o = &mut self.p.links.get_mut(ix.at())?.outbound;
+        o.passed_by = wanted;
+        o.wanted = if found.is_some() { None } else { wanted };
         found
     }
 
@@ -166,7 +168,8 @@ impl<C: Crypto> Cx<'_, C> {
         let ring = self.p.ring.get(start..start.saturating_add(len)).unwrap_or(&[]);
         let bounds = Bounds { available: unsent, room: chunk_room, credit, max_stored };
         planned.cut = ring::cut(ring, planned.ring_at, planned.start.offset, planned.rest, bounds);
-        if planned.cut.len > 0 || (planned.skip && unsent == 0) {
+        // SKIP waits for nothing: what was sent behind the gap is not stored before it is known.
+        if planned.cut.len > 0 || planned.skip {
             return Ok(Some(planned));
         }
         self.control.reset(before);

@@ -201,8 +201,8 @@ impl<K> Look<'_, '_, K> {
             return false;
         };
         let mut any = false;
-        if link.outbound.busy || link.outbound.wanted.is_some() {
-            let wanted = link.outbound.wanted.unwrap_or(peer.session.window);
+        if link.outbound.busy || link.outbound.passed_by.is_some() {
+            let wanted = link.outbound.passed_by.unwrap_or(peer.session.window);
             any |= control.add(limit, |w| Frame::Query(QueryFor::Credit(wanted)).write(w));
         }
         let mut each = peer.first_out;

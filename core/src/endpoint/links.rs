@@ -11,7 +11,7 @@ use crate::peer::{End, Peer, Provision, Session};
 use crate::recovery::sent::{Flight, Sent};
 use crate::storage::of_link;
 use crate::stream::{InStream, OutStream};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::window::Window;
 
 impl<C: Crypto> Cx<'_, C> {
@@ -87,7 +87,7 @@ impl<C: Crypto> Cx<'_, C> {
                 link.exchange = None;
             }
             if changed || !self.p.peers.get(at.at()).is_some_and(Peer::has_session) {
-                self.start_exchange(ix, Duration::ZERO);
+                self.start_exchange(ix);
             }
             self.wake(ix);
         }
@@ -171,6 +171,8 @@ impl<C: Crypto> Cx<'_, C> {
             words.fill(0);
         }
         self.p.peers.get_mut(at.at())?.link = ix;
+        // What was pushed while no link was free waits for this.
+        self.requeue_streams(ix);
         Some(ix)
     }
 
@@ -284,6 +286,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// A link has nothing to send now: its timer is set, or it is spare.
     pub(super) fn settle(&mut self, ix: LinkIx) {
+        self.unqueue_spent(ix);
         if self.is_idle(ix) {
             self.list_spare(ix);
             self.set_deadline(ix, Instant::NEVER);

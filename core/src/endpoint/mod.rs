@@ -1,10 +1,12 @@
 //! The endpoint: every call that a driver makes. What happens inside is split by what happens: a session opens
-//! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`]), something is pushed
-//! ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`], [`links`]).
+//! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`], [`confirmed`]),
+//! something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
+//! [`links`]).
 
 mod acknowledge;
 mod chunk;
 mod confirm;
+mod confirmed;
 mod control;
 mod events;
 mod held;

@@ -1,21 +1,15 @@
-//! Streams that are sent: what the application pushes, and what the receiver says of them.
+//! Streams that are sent: what the application pushes, and which of them wait for their turn.
 
 use super::Cx;
-use super::receive::Stop;
 use crate::crypto::Crypto;
-use crate::discard::Fault;
 use crate::error::{Error, PushError};
-use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx, Position};
+use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx};
 use crate::recovery::sent::Carried;
 use crate::ring;
 use crate::storage::of_link;
-use crate::stream::{EpochSource, Opening, OutStream};
-use crate::time::{Duration, Instant};
+use crate::stream::{EpochSource, OutStream};
 use crate::wire::{Previous, varint};
 use core::ops::Range;
-
-/// A refused stream is asked for again after this long.
-const REFUSED_RETRY: Duration = Duration::from_secs(5);
 
 /// What of a packed run was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +186,7 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         };
         if !peer.has_session() && peer.end == Some(crate::peer::End::Device) {
-            self.start_exchange(ix, Duration::ZERO);
+            self.start_exchange(ix);
         }
     }
 
@@ -229,7 +223,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else {
             return;
         };
-        if s.queued || (s.unsent() == 0 && (s.skip.is_none() || s.skip_out)) {
+        if s.queued || !s.has_something() {
             return;
         }
         (s.queued, s.next_queued) = (true, OutIx::NONE);
@@ -240,18 +234,34 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
-    /// Takes the stream at the front off the list.
-    pub(super) fn unqueue_front(&mut self, ix: LinkIx) {
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
-        let Some(s) = link.outbound.front.some().and_then(|f| self.p.outbound.get_mut(f.at())) else {
-            return;
-        };
+    /// Takes streams off the front of the list whose records were stored or given up while they stood there.
+    pub(super) fn unqueue_spent(&mut self, ix: LinkIx) {
+        loop {
+            let front = self.p.links.get(ix.at()).map(|l| l.outbound.front).unwrap_or_default();
+            match self.p.outbound.get(front.at()) {
+                Some(s) if !s.has_something() => self.unqueue(ix, front),
+                _ => return,
+            }
+        }
+    }
+
+    /// Takes a stream off the list, most often the one at the front.
+    pub(super) fn unqueue(&mut self, ix: LinkIx, stream: OutIx) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        let (mut before, mut each) = (OutIx::NONE, link.outbound.front);
+        while each != stream {
+            let Some(s) = self.p.outbound.get(each.at()) else { return };
+            (before, each) = (each, s.next_queued);
+        }
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else { return };
         s.queued = false;
-        link.outbound.front = core::mem::take(&mut s.next_queued);
-        if link.outbound.front == OutIx::NONE {
-            link.outbound.back = OutIx::NONE;
+        let next = core::mem::take(&mut s.next_queued);
+        match self.p.outbound.get_mut(before.at()) {
+            Some(before) => before.next_queued = next,
+            None => link.outbound.front = next,
+        }
+        if next == OutIx::NONE {
+            link.outbound.back = before;
         }
     }
 
@@ -273,217 +283,5 @@ impl<C: Crypto> Cx<'_, C> {
         if any {
             self.ask_for_session(ix, at);
         }
-    }
-
-    fn outbound_by_wire(&mut self, ix: LinkIx, at: PeerIx, wire: u32) -> Option<OutIx> {
-        let link = self.p.links.get_mut(ix.at())?;
-        let last = link.outbound.last;
-        if wire != 0 && self.p.outbound.get(last.at()).is_some_and(|s| s.wire == wire && s.peer == at) {
-            return Some(last);
-        }
-        let mut each = self.p.peers.get(at.at())?.first_out;
-        while let Some(stream) = each.some().and_then(|o| self.p.outbound.get(o.at())) {
-            if wire != 0 && stream.wire == wire {
-                link.outbound.last = each;
-                return Some(each);
-            }
-            each = stream.next_of_peer;
-        }
-        None
-    }
-
-    /// A stream's earlier id in this session may be heard of again, one that was never given out may not.
-    fn confirmation_of_no_stream(&self, at: PeerIx, wire: u32) -> Result<(), Stop> {
-        let given = self.p.peers.get(at.at()).map(|p| p.session.next_stream);
-        if wire > 0 && given.is_some_and(|next| wire < next) { Ok(()) } else { Err(Stop::Fault(Fault::StoredUnsent)) }
-    }
-
-    pub(super) fn on_opened(&mut self, ix: LinkIx, at: PeerIx, wire: u32, stored_below: u64) -> Result<(), Stop> {
-        let Some(stream) = self.outbound_by_wire(ix, at, wire) else {
-            return self.confirmation_of_no_stream(at, wire);
-        };
-        let Some(s) = self.p.outbound.get_mut(stream.at()) else {
-            return Ok(());
-        };
-        s.opening = Opening::Open;
-        s.gap_closed(stored_below);
-        if stored_below > s.next {
-            // This end was rolled back or copied: those numbers have a content already, so they are passed over.
-            self.free_below(ix, stream, u64::MAX);
-            let Some(s) = self.p.outbound.get_mut(stream.at()) else {
-                return Ok(());
-            };
-            (s.head, s.next, s.received) = (stored_below, stored_below, stored_below);
-            s.cursor = Position::start_of(stored_below);
-            self.tell_out(stream, |news| news.ahead = Some(stored_below));
-        } else if stored_below > s.head {
-            self.free_below(ix, stream, stored_below);
-        }
-        self.confirmation_moved(ix);
-        Ok(())
-    }
-
-    pub(super) fn on_stored(&mut self, ix: LinkIx, at: PeerIx, wire: u32, below: u64) -> Result<(), Stop> {
-        let Some(stream) = self.outbound_by_wire(ix, at, wire) else {
-            return self.confirmation_of_no_stream(at, wire);
-        };
-        let Some(s) = self.p.outbound.get_mut(stream.at()) else {
-            return Ok(());
-        };
-        // What was sent before a late REFUSED may have been taken all the same: the cursor is not the measure.
-        if below > s.next {
-            return Err(Stop::Fault(Fault::StoredUnsent));
-        }
-        s.opening = Opening::Open;
-        s.gap_closed(below);
-        if below > s.head {
-            self.free_below(ix, stream, below);
-            self.confirmation_moved(ix);
-        }
-        Ok(())
-    }
-
-    /// A confirmation that was waited for has come: its back-off starts anew.
-    fn confirmation_moved(&mut self, ix: LinkIx) {
-        if let Some(link) = self.p.links.get_mut(ix.at()) {
-            link.outbound.queries = 0;
-            link.outbound.query_at = Instant::NEVER;
-        }
-        self.wake(ix);
-    }
-
-    /// Everything below `below` has left the ring: it is stored, or given up.
-    pub(super) fn free_below(&mut self, ix: LinkIx, stream: OutIx, below: u64) {
-        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
-        let Some(s) = self.p.outbound.get_mut(stream.at()) else {
-            return;
-        };
-        let below = below.min(s.next);
-        let limit = Position::start_of(below);
-        while let Some(slot) = s.unacked.front.some() {
-            let Some(sent) = table.get(slot.0 as usize) else {
-                break;
-            };
-            if sent.end() > limit {
-                break;
-            }
-            link.flight.free(table, slot);
-            s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
-        }
-        let start = s.ring_start as usize;
-        let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).unwrap_or(&[]);
-        let bytes = ring::span(ring, s.head_at, below.saturating_sub(s.head));
-        s.head = below;
-        s.head_at = s.advance(s.head_at, bytes);
-        s.used = s.used.saturating_sub(bytes);
-        if s.cursor < limit {
-            link.outbound.begun_rest = link.outbound.begun_rest.saturating_sub(u64::from(s.rest));
-            link.outbound.used = link.outbound.used.saturating_sub(u64::from(s.sent));
-            (s.cursor, s.cursor_at, s.sent, s.rest) = (limit, s.head_at, 0, 0);
-        } else {
-            link.outbound.used = link.outbound.used.saturating_sub(u64::from(bytes));
-            s.sent = s.sent.saturating_sub(bytes);
-        }
-        if below > s.received {
-            s.received = below;
-        }
-        self.tell_out(stream, |news| (news.stored, news.received) = (true, true));
-        self.wake(ix);
-    }
-
-    /// Puts the cursor back to the oldest position that is not acknowledged.
-    pub(super) fn unsend(&mut self, ix: LinkIx, stream: OutIx) {
-        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
-        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
-        let Some(s) = self.p.outbound.get_mut(stream.at()) else { return };
-        let Some(front) = s.unacked.front.some().and_then(|f| table.get(f.0 as usize)).copied() else {
-            return;
-        };
-        while let Some(slot) = s.unacked.front.some() {
-            link.flight.free(table, slot);
-            s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
-        }
-        let head = Position::start_of(s.head);
-        let (start, at) = if front.start < head { (head, s.head_at) } else { (front.start, front.ring_at) };
-        let ring = self.p.ring.get(s.ring_start as usize..).unwrap_or(&[]);
-        let ring = ring.get(..s.ring_len as usize).unwrap_or(&[]);
-        let rest = match start.offset {
-            0 => 0,
-            offset => ring::stored_size(ring, s.back_from(at, offset)).saturating_sub(offset),
-        };
-        // What lies between the head and the cursor is at most the whole ring, and not all of it: something was unacknowledged.
-        let sent = s.distance(s.head_at, at);
-        let o = &mut link.outbound;
-        o.used = o.used.saturating_sub(u64::from(s.sent)).saturating_add(u64::from(sent));
-        o.begun_rest = o.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(rest));
-        (s.cursor, s.cursor_at, s.sent, s.rest) = (start, at, sent, rest);
-        s.skip_out = false;
-        self.queue_stream(ix, stream);
-    }
-
-    pub(super) fn on_credit(&mut self, ix: LinkIx, at: PeerIx, number: u64, window: u64) {
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
-        if number < link.outbound.credit_from {
-            return;
-        }
-        link.outbound.credit_from = number;
-        let was_busy = core::mem::take(&mut link.outbound.busy);
-        link.outbound.wanted = None;
-        if let Some(peer) = self.p.peers.get_mut(at.at()) {
-            peer.session.window = window;
-        }
-        if was_busy && !link.flight.is_empty() {
-            // What was refused goes again at once.
-            link.recovery.probes = 0;
-            self.send_probe(ix);
-        }
-        self.confirmation_moved(ix);
-    }
-
-    /// The other end has no room: only probes leave until CREDIT comes. It is not silent: the session stays.
-    pub(super) fn on_busy(&mut self, ix: LinkIx) {
-        if let Some(link) = self.p.links.get_mut(ix.at()) {
-            link.outbound.busy = true;
-            link.recovery.unanswered = 0;
-        }
-    }
-
-    pub(super) fn on_refused(&mut self, ix: LinkIx, at: PeerIx, wire: u32, reason: u8) {
-        let Some(stream) = self.outbound_by_wire(ix, at, wire) else {
-            return;
-        };
-        let retry = self.now + REFUSED_RETRY;
-        let Some(s) = self.p.outbound.get_mut(stream.at()) else {
-            return;
-        };
-        if matches!(s.opening, Opening::Refused(until) if until > self.now) {
-            return;
-        }
-        // What was sent of it is void: it starts at the head when it is asked for again, under the same id.
-        let wire = s.wire;
-        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
-        // It is an answer, although nothing was acknowledged.
-        (link.recovery.probes, link.recovery.unanswered) = (0, 0);
-        while let Some(slot) = s.unacked.front.some() {
-            link.flight.free(table, slot);
-            s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
-        }
-        link.outbound.used = link.outbound.used.saturating_sub(u64::from(s.sent));
-        link.outbound.begun_rest = link.outbound.begun_rest.saturating_sub(u64::from(s.rest));
-        let (queued, next_queued, first) = (s.queued, s.next_queued, s.open_first);
-        s.rewind();
-        (s.wire, s.queued, s.next_queued, s.open_first) = (wire, queued, next_queued, first);
-        s.opening = Opening::Refused(retry);
-        self.queue_stream(ix, stream);
-        self.tell_out(stream, |news| news.refused = Some(reason));
-        self.wake(ix);
     }
 }

@@ -9,7 +9,7 @@ use crate::link::ACK_RANGES;
 use crate::path::Path;
 use crate::peer::End;
 use crate::storage::of_link;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::window::Seen;
 use crate::wire::{DataHeader, Frame, Packet, PacketRange, QueryFor, Reader, number};
 
@@ -292,7 +292,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let peer = self.p.links.get(ix.at()).and_then(|l| self.p.peers.get(l.peer.at()));
         if peer.is_some_and(|p| p.end == Some(End::Device) && number >= p.session.soft_packet_limit(&self.st.config)) {
-            self.start_exchange(ix, Duration::ZERO);
+            self.start_exchange(ix);
         }
     }
 

@@ -10,7 +10,6 @@ use crate::peer::End;
 use crate::recovery::sent::{Carried, Flight, Sent, State, stream_links};
 use crate::ring;
 use crate::storage::of_link;
-use crate::time::Duration;
 use crate::wire::{LongData, NoRoom, Writer};
 
 impl<C: Crypto> Cx<'_, C> {
@@ -83,7 +82,7 @@ impl<C: Crypto> Cx<'_, C> {
             self.enter_flight(ix, sealed, size);
         }
         if renew {
-            self.start_exchange(ix, Duration::ZERO);
+            self.start_exchange(ix);
         }
         true
     }
@@ -166,11 +165,8 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// The stream that just sent goes to the back of its link's queue, or leaves it with nothing more to send.
     fn after_new(&mut self, ix: LinkIx, stream: OutIx) {
-        let front = self.p.links.get(ix.at()).map(|l| l.outbound.front).unwrap_or_default();
-        if front == stream {
-            self.unqueue_front(ix);
-            self.queue_stream(ix, stream);
-        }
+        self.unqueue(ix, stream);
+        self.queue_stream(ix, stream);
     }
 
     /// Repeated data: the new packet takes the place of the lost one, or of its beginning.

@@ -9,6 +9,7 @@ use crate::discard::Discard;
 use crate::ids::{Boot, Epoch, Label, LinkIx, PeerIx};
 use crate::link::{Exchange, LongHeader};
 use crate::peer::{End, Session};
+use crate::recovery::rtt::Rtt;
 use crate::time::{Duration, Instant};
 use crate::wire::handshake::VERSION;
 use crate::wire::packet::UnknownLabel;
@@ -20,22 +21,32 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(60);
 
 impl<C: Crypto> Cx<'_, C> {
-    /// Begins to ask for a new session, unless that is being done. Until `patience` is over, a session that lives is left
-    /// for another gateway boot only.
-    pub(super) fn start_exchange(&mut self, ix: LinkIx, patience: Duration) {
+    /// Begins to ask for a new session, unless that is being done.
+    pub(super) fn start_exchange(&mut self, ix: LinkIx) {
+        self.ask(ix, Duration::ZERO, false);
+    }
+
+    /// Begins to ask for a new session because the one that lives may be gone: its next ACK ends the exchange. Until
+    /// `patience` is over, it is left for another gateway boot only.
+    pub(super) fn doubt_session(&mut self, ix: LinkIx, patience: Duration) {
+        self.ask(ix, patience, true);
+    }
+
+    fn ask(&mut self, ix: LinkIx, patience: Duration, doubt: bool) {
         let move_after = self.now + patience;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
         if let Some(exchange) = &mut link.exchange {
             exchange.move_after = exchange.move_after.min(move_after);
+            exchange.doubt &= doubt;
             return;
         }
         let nonce = self.st.draw();
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
         let label = Label(random.checked_shl(bits).unwrap_or(0) | link.peer.0);
-        link.exchange = Some(Exchange { nonce, label, at: self.now, tries: 0, move_after });
+        link.exchange = Some(Exchange { nonce, label, at: self.now, tries: 0, move_after, doubt });
         self.wake(ix);
     }
 
@@ -152,6 +163,10 @@ impl<C: Crypto> Cx<'_, C> {
         };
         let (tx, rx) = expand(self.crypto, Some(End::Device), &session);
         self.forget_session(at);
+        if let Some(link) = self.p.links.get_mut(ix.at()).filter(|l| l.recovery.unanswered > 0) {
+            // A session that never answered in time: its round-trip time may have been the reason.
+            link.rtt = Rtt::new();
+        }
         self.reset_link(ix);
         if let Some(peer) = self.p.peers.get_mut(at.at()) {
             peer.session = session;
@@ -247,7 +262,7 @@ impl<C: Crypto> Cx<'_, C> {
             return Err(Discard::UnusedHint);
         }
         let patience = self.probe_timeout(link);
-        self.start_exchange(link, patience);
+        self.doubt_session(link, patience);
         if let Some(link) = self.p.links.get_mut(link.at()) {
             link.say.ping = true;
         }

@@ -30,7 +30,8 @@ impl<C: Crypto> Cx<'_, C> {
         let key = peer.key(hello.key).ok_or(Discard::UnknownKey)?;
         let (body, tag) = datagram.split_last_chunk::<TAG_LEN>().ok_or(Discard::Malformed)?;
         tag_of_hello(key, &hello, body).verify(&Tag::from_bytes(*tag)).map_err(|_| Discard::Forged)?;
-        let used_twice = hello.boot == peer.boots[1] && hello.boot != peer.boots[0] && peer.last_live > 0;
+        // Anybody can replay the HELLO of an earlier boot: only one that has gone live again counts.
+        let used_twice = peer.shared && hello.boot == peer.boots[1] && hello.boot != peer.boots[0];
         let has_link = peer.link.some().is_some();
         let answer_key = answer_key(key, &hello);
         let no_link = !has_link && !self.link_available();
@@ -55,9 +56,6 @@ impl<C: Crypto> Cx<'_, C> {
         let len = answer.len().saturating_add(TAG_LEN);
         let mut out = Writer::new(datagram);
         out.bytes(answer).and_then(|()| out.bytes(tag.as_bytes())).map_err(|_| Discard::Malformed)?;
-        if used_twice {
-            self.tell_peer(at, |news| news.id_used_twice = true);
-        }
         Ok(Handled::Reply(len))
     }
 
@@ -167,9 +165,9 @@ impl<C: Crypto> Cx<'_, C> {
         tx: Option<C::Key>,
         rx: Option<C::Key>,
     ) -> Option<crate::ids::LinkIx> {
-        // Streams may wait in a list of a link that never had a session: they are listed anew below.
-        self.forget_session(at);
         let ix = self.acquire(at)?;
+        // Streams may wait in the list of a link that never had a session: they are listed anew below.
+        self.forget_session(at);
         self.reset_link(ix);
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
@@ -178,6 +176,8 @@ impl<C: Crypto> Cx<'_, C> {
         peer.session = session;
         peer.session.ours = Label(random.checked_shl(bits).unwrap_or(0) | at.0);
         peer.last_live = counter;
+        let returned = peer.boots[1] == boot && peer.boots[0] != boot && boot != Boot::default();
+        peer.shared |= returned;
         if peer.boots[0] != boot {
             peer.boots = [boot, peer.boots[0]];
         }
@@ -186,7 +186,7 @@ impl<C: Crypto> Cx<'_, C> {
         link.path.datagram = datagram;
         link.say.label = true;
         self.st.totals.sessions = self.st.totals.sessions.saturating_add(1);
-        self.tell_peer(at, |news| news.connected = true);
+        self.tell_peer(at, |news| (news.connected, news.id_used_twice) = (true, news.id_used_twice | returned));
         self.requeue_streams(ix);
         Some(ix)
     }

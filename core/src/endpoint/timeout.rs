@@ -63,7 +63,7 @@ impl<C: Crypto> Cx<'_, C> {
         if self.poll_at(ix) <= now {
             // Without a session there is nobody to PING.
             if !self.has_session(at) {
-                self.start_exchange(ix, Duration::ZERO);
+                self.start_exchange(ix);
             } else if let Some(link) = self.p.links.get_mut(ix.at()) {
                 link.say.ping = true;
             }
@@ -96,7 +96,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         self.send_probe(ix);
         if device && unanswered >= PROBES_BEFORE_HELLO {
-            self.start_exchange(ix, Duration::ZERO);
+            self.doubt_session(ix, Duration::ZERO);
         }
     }
 
@@ -198,9 +198,18 @@ impl<C: Crypto> Cx<'_, C> {
             && (o.used > 0 || o.wanted.is_some() || o.busy)
     }
 
+    /// True when a record waits that the window would not cover if nothing else were under way.
+    fn window_is_short(&self, ix: LinkIx) -> bool {
+        let Some(link) = self.p.links.get(ix.at()) else { return false };
+        let Some(peer) = self.p.peers.get(link.peer.at()) else { return false };
+        let alone = link.outbound.passed_by.map(|w| w.saturating_sub(link.outbound.used));
+        peer.session.lives() && !link.recovery.parked && alone.is_some_and(|w| w > peer.session.window)
+    }
+
     /// Starts or stops the timer of questions, before the link's deadline is computed.
     pub(super) fn set_query_timer(&mut self, ix: LinkIx) {
-        let waits = self.waits_for_confirmation(ix);
+        let short = self.window_is_short(ix);
+        let waits = short || self.waits_for_confirmation(ix);
         let timeout = self.probe_timeout(ix);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -210,7 +219,7 @@ impl<C: Crypto> Cx<'_, C> {
             o.query_at = Instant::NEVER;
         } else if o.query_at == Instant::NEVER {
             // A record larger than the whole window waits for nothing but the answer.
-            let at_once = o.wanted.is_some() && o.used == 0 && o.queries == 0;
+            let at_once = short && o.queries == 0;
             let first = QUERY_FIRST.max(timeout.times(2));
             let wait = first.doubled(u32::from(o.queries).min(16)).min(QUERY_MAX.max(timeout));
             o.query_at = if at_once { self.now } else { self.now + wait };

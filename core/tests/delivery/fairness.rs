@@ -76,3 +76,62 @@ fn a_peer_with_a_backlog_leaves_the_others_their_turn() {
         assert!(place <= usize::from(config.turn) + 3, "at place {place}");
     }
 }
+
+/// A record larger than the window, beside a stream that always has a little under way.
+#[test]
+fn a_large_record_is_not_passed_by_for_ever() {
+    let mut pair = Pair::with_streams(small_config(), small_config(), 2, RING as usize);
+    pair.delay_us = 10_000;
+    let (trickle, large) = (pair.open(0, "trickle", RING), pair.open(1, "large", RING));
+    let mut pushed = 0;
+    let mut tick = |pair: &mut Pair| {
+        pair.push(trickle, &record(pushed, 50)).unwrap();
+        pushed += 1;
+        pair.run(pair.now + 5_000);
+    };
+    (0..50).for_each(|_| tick(&mut pair));
+    pair.push(large, &record(0, 60_000)).unwrap();
+    (0..400).for_each(|_| tick(&mut pair));
+    assert_eq!(pair.device.outbound(1).stored_below(), 1, "after two seconds");
+}
+
+/// The window is as large as it gets and always full of small records; a large one waits only until it fits.
+#[test]
+fn a_large_record_finds_credit_beside_a_backlog_of_small_ones() {
+    let gateway = Config { max_record: 15_000, first_credit: 16_384, max_credit: 16_384, ..small_config() };
+    let mut pair = Pair::of(gateway.clone(), gateway, RING as usize);
+    pair.delay_us = 10_000;
+    let (small, large) = (pair.open(0, "small", RING), pair.open(1, "large", RING));
+    let fill = |pair: &mut Pair| while pair.push(small, &[0x55; 50]).is_ok() {};
+    fill(&mut pair);
+    pair.run(500_000);
+    pair.push(large, &record(0, 15_000)).unwrap();
+    for _ in 0..100 {
+        fill(&mut pair);
+        pair.run(pair.now + 20_000);
+    }
+    assert_eq!(pair.device.outbound(1).stored_below(), 1, "after two seconds");
+    assert!(pair.device.outbound(0).stored_below() > 1_000);
+}
+
+/// Streams behind one that may not send take turns as well.
+#[test]
+fn streams_behind_a_refused_one_share_evenly() {
+    let config = Config { first_credit: 1 << 20, in_flight: 1024, ..small_config() };
+    let mut pair = Pair::with_streams(config.clone(), config, 4, RING as usize);
+    pair.delay_us = 5_000;
+    pair.gateway.inbox.refuse = Some(tallylink_core::Refusal::Name);
+    let refused = pair.open(0, "refused", RING);
+    pair.push(refused, &record(0, 100)).unwrap();
+    pair.run(200_000);
+    pair.gateway.inbox.refuse = None;
+    for s in 1..4 {
+        let stream = pair.open(s, &format!("stream {s}"), RING);
+        while pair.push(stream, &record(0, 1000)).is_ok() {}
+    }
+    pair.run(pair.now + 35_000);
+    let bytes: Vec<usize> = pair.gateway.inbox.streams.iter().map(|s| s.bytes.len()).collect();
+    let (least, most) = (bytes.iter().min().unwrap(), bytes.iter().max().unwrap());
+    assert!(bytes.iter().sum::<usize>() < 300_000, "there is still a backlog");
+    assert!(bytes.len() == 3 && most - least <= 8 * 1200, "{bytes:?}");
+}

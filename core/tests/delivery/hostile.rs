@@ -142,6 +142,29 @@ fn record_numbers_above_the_largest() {
     ended(&mut gateway, result, Fault::BadFrame, "three records from the last number on");
 }
 
+/// One device's fault is nothing to another, whose session and records go on.
+#[test]
+fn a_fault_of_one_device_leaves_the_others_alone() {
+    let mut fleet = crate::support::Fleet::new(&small_config(), 3, 3, 1 << 14);
+    for device in 0..3 {
+        fleet.push(device, b"before").unwrap();
+    }
+    fleet.run(1_000_000);
+    let sessions = fleet.gateway.endpoint.totals().sessions;
+    let mut bad = Raw::device(&mut fleet.gateway, fleet.now, 9, WIDE);
+    bad.go_live(&mut fleet.gateway, fleet.now);
+    assert_eq!(bad.send_bytes(&mut fleet.gateway, fleet.now, &[0xff]), Err(Discard::EndedByFault));
+    for device in 1..3 {
+        fleet.push(device, b"after").unwrap();
+    }
+    fleet.run(fleet.now + 1_000_000);
+    for device in 1..3 {
+        assert_eq!(fleet.devices[device].outbound(0).stored_below(), 2);
+        assert_eq!(fleet.devices[device].endpoint.totals().sessions, 1);
+    }
+    assert_eq!(fleet.gateway.endpoint.totals().sessions, sessions + 1);
+}
+
 /// A device end, and a gateway that the test plays; one record of the device's stream has been pushed.
 fn device_with_a_record() -> (Node, Raw) {
     let mut device = lone(End::Device, small_config());
@@ -160,7 +183,7 @@ fn device_with_a_record() -> (Node, Raw) {
 fn stored_beyond_what_was_pushed() {
     for frame in [Frame::Stored { stream: 1, below: 2 }, Frame::Stored { stream: 2, below: 0 }] {
         let (mut device, mut gateway) = device_with_a_record();
-        let result = gateway.send(&mut device, 0, &[frame]);
+        let result = gateway.send(&mut device, 0, &[Frame::Opened { stream: 1, stored_below: 0 }, frame]);
         assert_eq!(result, Err(Discard::EndedByFault), "{frame:?}");
         assert_eq!(device.faults(Fault::StoredUnsent), 1, "{frame:?}");
         assert_eq!(device.outbound(0).stored_below(), 0, "the record is still held");

@@ -6,6 +6,7 @@ mod credit;
 mod fairness;
 mod hostile;
 mod names;
+mod outbox;
 mod peers;
 mod poll;
 mod positions;

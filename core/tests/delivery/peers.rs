@@ -86,3 +86,28 @@ fn replays_of_idle_devices_take_no_link() {
         assert_eq!(fleet.devices[device].outbound(0).stored_below(), 2, "device {device}");
     }
 }
+
+/// What was queued and then found to be stored already leaves nothing behind that keeps a link busy.
+#[test]
+fn a_stream_whose_records_turn_out_to_be_stored_frees_its_link() {
+    use crate::support::at;
+    use tallylink_core::{Epoch, EpochSource, Name, OutIx};
+    let mut fleet = Fleet::new(&small_config(), 3, 1, 1 << 14);
+    fleet.push(0, b"hello").unwrap();
+    fleet.run(2_000_000);
+    // The device has these records already, from an earlier gateway.
+    let (now, source) = (at(fleet.now), EpochSource::Stored { epoch: Epoch([3; 8]), previous: None });
+    let name = Name::new("down").unwrap();
+    fleet.gateway.endpoint.open(now, OutIx(0), PEER, name, source, 0, 0..1 << 18).unwrap();
+    fleet.devices[0].inbox.knows("down", Epoch([3; 8]), 150);
+    for i in 0..150 {
+        fleet.gateway.endpoint.push(now, OutIx(0), &record(i, 1000)).unwrap();
+    }
+    fleet.run(fleet.now + 2_000_000);
+    assert_eq!(fleet.gateway.outbound(0).stored_below(), 150);
+    for device in 1..3 {
+        fleet.push(device, b"x").unwrap();
+        fleet.run(fleet.now + 20_000_000);
+        assert_eq!(fleet.devices[device].outbound(0).stored_below(), 1, "device {device} found a link");
+    }
+}

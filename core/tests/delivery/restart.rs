@@ -2,7 +2,7 @@
 
 use crate::session::pair_with_a_record;
 use crate::support::{Pair, record};
-use tallylink_core::{Discard, OutIx};
+use tallylink_core::{Discard, Event, OutIx};
 
 const DELAY: u64 = 10_000;
 const ROUND_TRIP: u64 = 2 * DELAY;
@@ -168,6 +168,7 @@ fn replay(pair: &mut Pair, captured: &[(bool, Vec<u8>)], case: &str) {
     let replayed = captured.iter().filter(|(up, _)| *up).count() as u64;
     assert!(counted(pair) - before >= replayed - hellos, "{case}: each packet but HELLO is counted by name");
     assert_eq!(pair.gateway.next_timeout_us(), u64::MAX, "{case}: no timer runs");
+    assert!(!pair.gateway.told(Event::IdUsedTwice(crate::support::PEER)), "{case}");
     // What came down is replayed to the device too.
     for (_, bytes) in captured.iter().filter(|(up, _)| !up) {
         let handled = pair.device.take(pair.now, pair.gateway.address, &mut bytes.clone());

@@ -128,17 +128,26 @@ fn without_a_free_link_the_hello_is_answered_busy() {
 }
 
 #[test]
-fn two_devices_with_one_id_are_reported_and_the_second_waits() {
+fn two_devices_with_one_id_are_reported_and_the_older_waits() {
     let mut gateway = lone(End::Gateway, small_config());
-    Raw::device(&mut gateway, 0, 1, WIDE).go_live(&mut gateway, 0);
-    Raw::device(&mut gateway, 0, 2, WIDE).go_live(&mut gateway, 0);
-    // The boot of the first comes back.
+    for boot in [1, 2] {
+        Raw::device_of_boot(&mut gateway, 0, boot, boot).go_live(&mut gateway, 0);
+    }
+    // A HELLO of the first boot may be a replayed one: no report, and no refusal.
     let mut packet = hello_packet(&hello(3, 1, 3, WIDE), KEY);
+    let Ok(Handled::Reply(len)) = gateway.take(0, "127.0.0.1:1000".parse().unwrap(), &mut packet) else { panic!() };
+    assert!(matches!(Packet::parse(&packet[..len]), Ok(Packet::Welcome(_))));
+    gateway.transmit(0);
+    assert!(!gateway.told(Event::IdUsedTwice(PEER)));
+    // It goes live: that is proof.
+    Raw::device_of_boot(&mut gateway, 0, 4, 1).go_live(&mut gateway, 0);
+    assert!(gateway.told(Event::IdUsedTwice(PEER)));
+    let mut packet = hello_packet(&hello(5, 2, 3, WIDE), KEY);
     let Ok(Handled::Reply(len)) = gateway.take(0, "127.0.0.1:1000".parse().unwrap(), &mut packet) else { panic!() };
     let Ok(Packet::Reject(reject)) = Packet::parse(&packet[..len]) else { panic!("no REJECT") };
     assert_eq!(reject.reason, RejectReason::Busy);
-    gateway.transmit(0);
-    assert!(gateway.told(Event::IdUsedTwice(PEER)));
+    // A boot that is new is served.
+    Raw::device_of_boot(&mut gateway, 0, 6, 6).go_live(&mut gateway, 0);
 }
 
 /// Two keys are held while they are rotated; a session ends with its key.

@@ -74,6 +74,13 @@ impl Inbox {
         }
     }
 
+    /// The records of an epoch below `below` were stored at some time before.
+    pub(crate) fn knows(&mut self, name: &str, epoch: Epoch, below: u64) {
+        self.names.insert((PeerIx(0), name.to_string()), InIx(self.streams.len() as u32));
+        let next = Position::start_of(below);
+        self.streams.push(Received { name: name.into(), epoch, next, stored: below, ..Received::default() });
+    }
+
     pub(crate) fn stream(&self, name: &str) -> &Received {
         self.streams.iter().find(|s| s.name == name).expect("the stream was opened")
     }

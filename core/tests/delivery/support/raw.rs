@@ -81,8 +81,16 @@ fn keys(hello: &[u8], welcome: &[u8], suite: u8) -> [SoftKey; 2] {
 impl Raw {
     /// Plays the device: asks `gateway` for a session.
     pub(crate) fn device(gateway: &mut Node, now: u64, nonce: u8, limits: Limits) -> Self {
+        Self::device_with(gateway, now, hello(nonce, nonce, 3, limits))
+    }
+
+    /// Plays a device with this nonce, of this boot.
+    pub(crate) fn device_of_boot(gateway: &mut Node, now: u64, nonce: u8, boot: u8) -> Self {
+        Self::device_with(gateway, now, hello(nonce, boot, 3, WIDE))
+    }
+
+    fn device_with(gateway: &mut Node, now: u64, hello: Hello<'_>) -> Self {
         let address = "127.0.0.1:1000".parse().unwrap();
-        let hello = hello(nonce, nonce, 3, limits);
         let mut packet = hello_packet(&hello, KEY);
         let answer = gateway.take(now, address, &mut packet);
         let Ok(Handled::Reply(len)) = answer else { panic!("{answer:?}") };
