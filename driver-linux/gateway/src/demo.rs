@@ -32,7 +32,7 @@ use crate::device::{DeviceKey, Form};
 use crate::host_port::HostPort;
 use crate::keystore::{KeyStore, NewPeer};
 use crate::{Error, clock, peer, private_file};
-use plan::Plan;
+use plan::{KILLS, Plan};
 use processes::{Gateway, Senders};
 use relay::{Impairment, Relay};
 
@@ -55,8 +55,6 @@ pub struct Demo {
     seed: Option<u64>,
 }
 
-/// How often the gateway is killed.
-const KILLS: u64 = 2;
 /// How long it stays dead.
 const DEAD: Duration = Duration::from_millis(300);
 const TICK: Duration = Duration::from_millis(50);
@@ -115,12 +113,13 @@ fn carry(plan: &Plan, dir: &Path, gateway: &mut Gateway, senders: &mut Senders, 
                 processes::log_file(dir).display()
             )));
         }
-        if kills < KILLS && stored >= (kills + 1) * plan.records / (KILLS + 1) {
+        if kills < KILLS && stored >= plan.kill_at(kills) {
             kills += 1;
             gateway.kill()?;
             thread::sleep(DEAD);
             let address = gateway.address();
             *gateway = Gateway::start(dir, Some(address))?;
+            senders.go_on();
             bar.suspend(|| say(&format!("{stored} stored; the gateway was killed with SIGKILL and started again")));
         }
         let tenth = stored * 10 / plan.records;

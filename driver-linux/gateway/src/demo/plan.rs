@@ -5,6 +5,9 @@ use super::random::Random;
 /// The streams of each sender.
 pub(super) const STREAMS: [&str; 3] = ["readings", "events", "images"];
 
+/// How often the gateway is killed.
+pub(super) const KILLS: u64 = 2;
+
 /// What all senders send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
@@ -20,6 +23,20 @@ impl Plan {
         let mine = share(self.records, u64::from(self.senders), u64::from(sender));
         let streams = STREAMS.len() as u64;
         [share(mine, streams, 0), share(mine, streams, 1), share(mine, streams, 2)]
+    }
+
+    /// How many records are stored when the gateway is killed once more, after so many kills.
+    pub(super) fn kill_at(&self, kills: u64) -> u64 {
+        (kills + 1) * self.records / (KILLS + 1)
+    }
+
+    /// How many of a stream's records may be sent after so many kills: a tenth of all more than is waited for, so that
+    /// each kill finds records on their way, however short the demo is.
+    pub(super) fn allowed(records: u64, kills: u64) -> u64 {
+        if kills >= KILLS {
+            return records;
+        }
+        (records * (10 * (kills + 1) + KILLS + 1)).div_ceil(10 * (KILLS + 1)).min(records)
     }
 
     /// Writes one record: 90 of 100 have at most 256 bytes, 9 at most 4 KiB, 1 at most 64 KiB.

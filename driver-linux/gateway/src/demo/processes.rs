@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -99,7 +99,7 @@ impl Senders {
         for (number, (key, _)) in (0..).zip(keys) {
             let child = this_program()?
                 .args(DemoSender::args(plan, number, key, to))
-                .stdin(Stdio::null())
+                .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
                 .map_err(failed)?;
@@ -113,6 +113,14 @@ impl Senders {
             all.push(SenderProcess { process, told, reader: Some(reader) });
         }
         Ok(Self { all })
+    }
+
+    /// The gateway was killed once more: so much more may be sent.
+    pub(super) fn go_on(&mut self) {
+        for stdin in self.all.iter_mut().filter_map(|sender| sender.process.0.stdin.as_mut()) {
+            // One that cannot be told has ended.
+            let _ = stdin.write_all(b"\n");
+        }
     }
 
     /// Whether all have ended, each with success.

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +18,7 @@ use tallylink_linux::{Sender, Settings, sender::PushError, sender::Stream};
 use super::latency::Latencies;
 use super::plan::{Plan, STREAMS};
 use crate::device::DeviceKey;
-use crate::{Error, clock};
+use crate::{Error, Exit, clock};
 
 /// The arguments that the demo starts a sender with.
 #[derive(Debug, Args)]
@@ -83,6 +86,7 @@ pub fn run(args: &DemoSender) -> Result<(), Error> {
         lanes.push(Lane::new(at, stream, records));
     }
 
+    let kills = count_kills()?;
     let mut record = Vec::new();
     let mut latencies = Latencies::default();
     let mut told_at = clock::monotonic();
@@ -90,7 +94,7 @@ pub fn run(args: &DemoSender) -> Result<(), Error> {
         let mut busy = false;
         for lane in &mut lanes {
             lane.confirm(&mut latencies);
-            busy |= lane.push(&plan, args.number, &mut record)?;
+            busy |= lane.push(&plan, args.number, kills.load(Ordering::Relaxed), &mut record)?;
         }
         let now = clock::monotonic();
         let done = lanes.iter().all(Lane::is_done);
@@ -105,6 +109,20 @@ pub fn run(args: &DemoSender) -> Result<(), Error> {
             thread::sleep(NAP);
         }
     }
+}
+
+/// Counts the lines that the demo writes: one for each kill. Without the demo there is nothing to do.
+fn count_kills() -> Result<Arc<AtomicU64>, Error> {
+    let kills = Arc::new(AtomicU64::new(0));
+    let counts = Arc::clone(&kills);
+    let count = move || {
+        for _ in io::stdin().lines().map_while(Result::ok) {
+            counts.fetch_add(1, Ordering::Relaxed);
+        }
+        process::exit(i32::from(Exit::Interrupted as u8));
+    };
+    thread::Builder::new().name("kills".into()).spawn(count).map_err(Error::Network)?;
+    Ok(kills)
 }
 
 /// One stream.
@@ -124,9 +142,10 @@ impl Lane {
     }
 
     /// Pushes as many records as may be on their way. Returns whether there was any.
-    fn push(&mut self, plan: &Plan, sender: u32, record: &mut Vec<u8>) -> Result<bool, Error> {
+    fn push(&mut self, plan: &Plan, sender: u32, kills: u64, record: &mut Vec<u8>) -> Result<bool, Error> {
         let mut any = false;
-        while self.stream.next() < self.records.min(self.stored + AHEAD) {
+        let until = Plan::allowed(self.records, kills).min(self.stored + AHEAD);
+        while self.stream.next() < until {
             plan.record(sender, self.at, self.stream.next(), record);
             match self.stream.try_push(record) {
                 Ok(_) => {}

@@ -131,12 +131,12 @@ fn random_datagrams_cost_no_memory_and_are_hardly_answered() {
         state ^= state << 17;
         state
     };
-    // Some of each kind of packet by its first bytes, of every length.
     let mut noise = || -> Vec<u8> {
         let len = draw() % 1473;
         let mut bytes: Vec<u8> = (0..len).map(|_| draw() as u8).collect();
-        if let [first, second, ..] = &mut bytes[..] {
-            (*first, *second) = ((draw() % 3) as u8, (draw() % 8) as u8);
+        // Half of them pass for long packets (wire-format §3), which random first bytes hardly ever do.
+        if let ([first, second, ..], true) = (&mut bytes[..], draw() % 2 == 0) {
+            (*first, *second) = (0, (draw() % 8) as u8);
         }
         bytes
     };
@@ -152,8 +152,9 @@ fn random_datagrams_cost_no_memory_and_are_hardly_answered() {
     assert_eq!(count(&after, "protocol", "sessions"), 0);
     let (sent, received) = (count(&after, "socket", "bytes_sent"), count(&after, "socket", "bytes_received"));
     assert!(sent < received / 100, "{sent} bytes answered {received}");
-    for reason in ["malformed", "unknown_label"] {
-        assert!(count(&after, "discarded", reason) > 0, "{reason}");
-    }
+    println!("{}", after["counters"]["discarded"]);
+    assert!(count(&after, "discarded", "malformed") > 0);
+    // A label that names no session is answered, as long as the limit of answers allows.
+    assert!(count(&after, "discarded", "unknown_label") + count(&after, "discarded", "reply_limit") > 0);
     assert_eq!(send(&home, &["--to", &gateway.address, "--key", "roof.key", "--stream", "s"], b"served\n").code, 0);
 }

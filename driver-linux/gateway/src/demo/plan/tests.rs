@@ -1,6 +1,6 @@
 //! The plan of the demo.
 
-use super::{Plan, STREAMS};
+use super::{KILLS, Plan, STREAMS};
 
 #[test]
 fn every_record_is_somebodys() {
@@ -43,4 +43,17 @@ fn a_record_is_the_same_each_time_and_another_elsewhere() {
     assert_eq!(made(1, 2, 3), made(1, 2, 3));
     let others = [made(0, 2, 3), made(1, 1, 3), made(1, 2, 4)];
     assert!(others.iter().all(|other| *other != made(1, 2, 3)));
+}
+
+#[test]
+fn no_kill_is_waited_for_in_vain() {
+    for (senders, records) in [(8, 200_000), (3, 10), (7, 5), (1, 1), (64, 65)] {
+        let plan = Plan { seed: 1, senders, records };
+        for kills in 0..KILLS {
+            let streams = (0..senders).flat_map(|sender| plan.records_of(sender));
+            let allowed: u64 = streams.map(|records| Plan::allowed(records, kills)).sum();
+            assert!(allowed >= plan.kill_at(kills), "{plan:?} {kills}");
+        }
+        assert_eq!(Plan::allowed(records, KILLS), records);
+    }
 }
