@@ -11,6 +11,7 @@ mod options;
 mod render;
 mod report;
 mod statistics;
+mod strangers;
 mod transport;
 mod workload;
 
@@ -30,6 +31,11 @@ struct Arguments {
 enum Bench {
     /// CPU per record of sender and receiver while a backlog drains, beside quinn and s2n-quic.
     Transport(transport::Arguments),
+    /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
+    Strangers(strangers::Arguments),
+    /// The `tallylink` program, for benches that need a gateway in a process of its own.
+    #[command(hide = true)]
+    Tallylink(strangers::Tallylink),
     /// Turns saved result lines into tables and plots.
     Render(render::Arguments),
 }
@@ -49,6 +55,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<bool> {
     match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments),
+        Bench::Strangers(arguments) => strangers::run(arguments),
+        Bench::Tallylink(tallylink) => tallylink.run().map(|()| true),
         Bench::Render(arguments) => render::run(arguments).map(|()| true),
     }
 }

@@ -88,13 +88,17 @@ impl Workload {
 }
 
 /// Sebastiano Vigna's SplitMix64 (public domain): enough to make bytes that nothing can guess right.
-struct SplitMix64(u64);
+pub(crate) struct SplitMix64(pub(crate) u64);
 
 impl SplitMix64 {
     fn byte(&mut self) -> u8 {
+        (self.next() >> 56) as u8
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 56) as u8
+        z ^ (z >> 31)
     }
 }

@@ -1,0 +1,136 @@
+//! The gateway under attack, and the other commands of `tallylink`, as processes of their own.
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::SocketAddr,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, Parser as _};
+use rustix::process::{Pid, Signal, kill_process};
+use tallylink_gateway::{cli::Cli, status};
+use tempfile::TempDir;
+
+/// This program as `tallylink`: so the gateway is built with the bench and in the same way.
+#[derive(Args)]
+pub(crate) struct Tallylink {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Tallylink {
+    /// Runs one command of `tallylink`.
+    pub(crate) fn run(&self) -> Result<()> {
+        let name = OsString::from("tallylink");
+        Ok(Cli::try_parse_from([&name].into_iter().chain(&self.arguments))?.run()?)
+    }
+}
+
+/// A data directory and key files, which vanish with it.
+pub(super) struct Home(TempDir);
+
+impl Home {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self(tempfile::tempdir()?))
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Provisions a peer; its key file is `NAME.key`.
+    pub(super) fn add_peer(&self, name: &str) -> Result<()> {
+        self.ok(&["peer", "add", name, "--out", &format!("{name}.key")], b"").map(drop)
+    }
+
+    /// Runs a command that must succeed, and returns its output.
+    pub(super) fn ok(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {
+        let output = self.run(arguments, input)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "`tallylink {}` failed: {said}", arguments.join(" "));
+        Ok(output.stdout)
+    }
+
+    pub(super) fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Output> {
+        let mut process = self.command(arguments)?.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        if let Some(mut stdin) = process.stdin.take() {
+            // One that refuses its arguments reads nothing; its exit code tells.
+            let _ = stdin.write_all(input);
+        }
+        Ok(process.wait_with_output()?)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(env::current_exe()?);
+        command.current_dir(self.0.path()).env_clear().env("TALLYLINK_DATA", self.path("data"));
+        command.args(["tallylink", "--"]).args(arguments).stdout(Stdio::piped());
+        Ok(command)
+    }
+}
+
+/// A running gateway. Killed when it goes out of scope.
+pub(super) struct Gateway {
+    process: Child,
+    pub(super) address: SocketAddr,
+    status: PathBuf,
+}
+
+impl Gateway {
+    /// Starts one on a home's data and waits until it listens.
+    pub(super) fn start(home: &Home) -> Result<Self> {
+        let mut process = home.command(&["serve", "--listen", "127.0.0.1:0"])?.stdin(Stdio::null()).spawn()?;
+        let mut ready = String::new();
+        let told = process.stdout.take().map(|out| BufReader::new(out).read_line(&mut ready));
+        let address = ready.split_whitespace().nth(2).and_then(|address| address.parse().ok());
+        let gateway = address.map(|address| (address, home.path("data/status.sock")));
+        match (told, gateway) {
+            (Some(Ok(_)), Some((address, status))) => Ok(Self { process, address, status }),
+            _ => {
+                // Fails only if it has ended.
+                let _ = process.kill();
+                let ended = process.wait()?;
+                anyhow::bail!("the gateway did not start: {ended}")
+            }
+        }
+    }
+
+    /// SIGTERM, and waits.
+    pub(super) fn stop(&mut self) -> Result<()> {
+        kill_process(Pid::from_child(&self.process), Signal::TERM)?;
+        let ended = self.process.wait()?;
+        ensure!(ended.success(), "the gateway ended with {ended}");
+        Ok(())
+    }
+
+    /// What it tells of itself.
+    pub(super) fn status(&self) -> Result<status::Report> {
+        let mut text = String::new();
+        UnixStream::connect(&self.status).context("the gateway is gone")?.read_to_string(&mut text)?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Bytes of its memory that are in use.
+    pub(super) fn memory(&self) -> Result<u64> {
+        resident(Path::new(&format!("/proc/{}/status", self.process.id())))
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // Both fail only if it has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn resident(status: &Path) -> Result<u64> {
+    let told = fs::read_to_string(status)?;
+    let line = told.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    Ok(kib.context("the kernel does not tell how much memory is in use")? << 10)
+}
