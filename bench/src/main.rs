@@ -42,8 +42,7 @@ enum Bench {
 
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)
@@ -51,12 +50,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every mark that was to be checked was met.
-fn run(arguments: &Arguments) -> Result<bool> {
-    match &arguments.bench {
-        Bench::Transport(arguments) => transport::run(arguments),
-        Bench::Strangers(arguments) => strangers::run(arguments),
-        Bench::Tallylink(tallylink) => tallylink.run().map(|()| true),
-        Bench::Render(arguments) => render::run(arguments).map(|()| true),
-    }
+/// Succeeds when every mark that was to be checked was met.
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let passed = match &arguments.bench {
+        Bench::Transport(arguments) => transport::run(arguments)?,
+        Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
+        Bench::Render(arguments) => render::run(arguments).map(|()| true)?,
+    };
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -51,7 +51,7 @@ pub(super) fn figures(attacks: &[Attack]) -> Vec<Figure> {
         figure(NAMELESS, "", nameless(attack));
         figure(UNGIVEN, "", Some(ungiven(attack) as f64));
         for (why, n) in attack.discarded().filter(|(why, _)| given.contains(why)) {
-            figure(&format!("discarded: {why}"), "", Some(n as f64));
+            figure(&format!("discarded.{why}"), "", Some(n as f64));
         }
     }
     figures

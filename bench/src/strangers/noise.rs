@@ -1,4 +1,6 @@
 //! Random datagrams, from arbitrary bytes to real packets with one bit changed.
+use std::ops::Range;
+
 use anyhow::{Context, Result};
 use tallylink_core::wire::packet::kind;
 
@@ -9,8 +11,10 @@ const LARGEST: u64 = 1472;
 /// First bytes that a packet may begin with (wire-format §3).
 const BEGINNINGS: [&[u8]; 8] =
     [&kind::HELLO, &kind::WELCOME, &kind::LONG_DATA, &kind::REJECT, &kind::UNKNOWN_LABEL, &[0x50], &[0x60], &[0x70]];
-/// Bytes of a HELLO or long DATA that name versions, key and peer, and what else a HELLO's core holds (wire-format §4.1).
+/// Bytes of a HELLO that long DATA begins with, too (wire-format §4.1, §5.2).
 const HELLO_CORE: usize = 60;
+/// Where among them the peer is named.
+const PEER: Range<usize> = 5..13;
 
 /// Makes random datagrams from what was captured of a session that lives.
 pub(super) struct Noise<'c> {
@@ -39,10 +43,13 @@ impl<'c> Noise<'c> {
             1 => datagram.extend_from_slice(BEGINNINGS[self.below(BEGINNINGS.len() as u64) as usize]),
             // The label of a session that lives.
             2 => datagram.extend_from_slice(self.data),
-            // A peer that is known.
+            // A peer that is known, or one that is not.
             3 => {
                 datagram.extend_from_slice(self.hello);
                 datagram[1] = [kind::HELLO[1], kind::LONG_DATA[1]][self.below(2) as usize];
+                if self.below(4) == 0 {
+                    datagram[PEER].copy_from_slice(&self.random.next().to_le_bytes());
+                }
             }
             4 => return self.flipped(datagram),
             _ => return self.cut(datagram),
