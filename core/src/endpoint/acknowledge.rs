@@ -45,8 +45,10 @@ impl<C: Crypto> Cx<'_, C> {
                     peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
                 }
             }
-            (link.recovery.probes, link.recovery.unanswered) = (0, 0);
-            link.recovery.probe_due = 0;
+            if newly.any || late.is_some() {
+                (link.recovery.probes, link.recovery.unanswered) = (0, 0);
+                link.recovery.probe_due = 0;
+            }
             // The old session answers: there is no reason to leave it.
             if link.exchange.as_ref().is_some_and(|e| e.doubt) {
                 link.exchange = None;

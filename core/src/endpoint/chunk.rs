@@ -34,8 +34,14 @@ impl PlannedChunk {
 }
 
 impl<K> Look<'_, '_, K> {
-    /// The oldest lost chunk, cut to the room.
-    pub(super) fn plan_repeat(&self, ix: LinkIx, room: usize, control: &mut Control) -> Option<PlannedChunk> {
+    /// The oldest lost chunk, cut to the room if there is a `spare` slot for the rest.
+    pub(super) fn plan_repeat(
+        &self,
+        ix: LinkIx,
+        room: usize,
+        spare: bool,
+        control: &mut Control,
+    ) -> Option<PlannedChunk> {
         let link = self.p.links.get(ix.at())?;
         let slot = link.flight.lost.front.some()?;
         let each = self.st.config.in_flight as usize;
@@ -78,7 +84,7 @@ impl<K> Look<'_, '_, K> {
             planned.cut = ring::cut(ring, ring_at, start.offset, rest, bounds);
             planned.cut.rest = 0;
         }
-        if planned.cut.len == 0 {
+        if planned.cut.len == 0 || (planned.cut.len < len && !spare) {
             control.reset(before);
             return None;
         }

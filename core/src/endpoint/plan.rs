@@ -94,8 +94,10 @@ impl<C: Crypto> Cx<'_, C> {
         let datagram = usize::from(link.path.datagram).min(budget);
         let room = datagram.checked_sub(header.len)?.checked_sub(TAG_LEN)?;
         let (due, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
-        // Without a free slot nothing leaves that asks for an ACK; a probe timeout makes room then.
+        // Without a free slot nothing leaves that asks for an ACK; a probe timeout makes room then. The last one is kept for
+        // what was lost, and for PING.
         let free = self.free_number(ix, tx_next);
+        let spare = link.flight.slots.saturating_add(1) < self.st.config.in_flight;
         let probe = due && free.is_some();
         let may_send = !parked && (probe || free.is_some_and(|n| self.may_send(ix, n, datagram)));
         let link = self.p.links.get(ix.at())?;
@@ -104,8 +106,8 @@ impl<C: Crypto> Cx<'_, C> {
         look.compose(ix, room, has_data, free.is_some(), self.control);
         let mut chunk = None;
         if has_data {
-            chunk = look.plan_repeat(ix, room, self.control);
-            if chunk.is_none() {
+            chunk = look.plan_repeat(ix, room, spare, self.control);
+            if chunk.is_none() && spare {
                 chunk = self.plan_new(ix, room);
             }
             if chunk.is_none() {

@@ -120,12 +120,12 @@ impl<C: Crypto> Cx<'_, C> {
         link.recovery.last_asked = self.now;
     }
 
-    /// Lost chunks hold their slots until they leave again. When a smaller path has cut them up until every slot is held,
-    /// nothing could leave: what is not acknowledged counts as unsent then.
+    /// Lost chunks hold their slots until they leave again. When all of them are lost and the path has become too small for
+    /// them, there are no slots to cut them up into: what is not acknowledged counts as unsent then.
     fn make_room_for_probe(&mut self, ix: LinkIx) {
-        let Some(at) = self.p.links.get(ix.at()).map(|l| l.peer) else { return };
-        let next = self.p.peers.get(at.at()).map_or(0, |p| p.session.tx_next);
-        if self.free_number(ix, next).is_some() {
+        let Some(link) = self.p.links.get(ix.at()) else { return };
+        let (at, flight) = (link.peer, link.flight);
+        if !flight.out.is_empty() || flight.slots.saturating_add(1) < self.st.config.in_flight {
             return;
         }
         let mut each = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();

@@ -7,6 +7,9 @@ const INITIAL: Duration = Duration::from_millis(333);
 /// No timer is finer than this (RFC 9002 §6.1.2 kGranularity).
 const GRANULARITY: Duration = Duration::from_millis(1);
 
+/// No sample counts as longer: the probe timeout stays within a minute or so.
+const LONGEST: Duration = Duration::from_secs(20);
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {
     smoothed: Duration,
@@ -42,6 +45,8 @@ impl Rtt {
 
     /// Takes a sample (RFC 9002 §5.3): `latest` measured, of which the other end held the ACK back for `ack_delay`.
     pub(crate) fn sample(&mut self, latest: Duration, ack_delay: Duration) {
+        // An attacker who holds one ACK back for an hour must not silence the sender for many.
+        let latest = latest.min(LONGEST);
         self.latest = latest;
         if !self.sampled {
             self.sampled = true;

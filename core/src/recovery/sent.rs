@@ -234,6 +234,8 @@ pub(crate) struct Flight {
     pub(crate) lost: List,
     /// The sum of the sizes of the packets in `out`.
     pub(crate) bytes: u64,
+    /// Slots that are held, by packets in either list.
+    pub(crate) slots: u32,
 }
 
 impl Flight {
@@ -257,6 +259,7 @@ impl Flight {
     /// Puts a new packet into its slot, which must not hold an outstanding one.
     pub(crate) fn insert(&mut self, table: &mut [Sent], slot: Slot, sent: Sent) {
         self.bytes = self.bytes.saturating_add(u64::from(sent.size));
+        self.slots = self.slots.saturating_add(1);
         if let Some(entry) = table.get_mut(slot.0 as usize) {
             debug_assert!(!entry.outstanding());
             *entry = Sent { state: State::Flight, ..sent };
@@ -283,6 +286,7 @@ impl Flight {
             self.lost.push_back(table, slot, list_links);
         } else {
             sent.state = State::Repeated;
+            self.slots = self.slots.saturating_sub(1);
         }
     }
 
@@ -294,6 +298,7 @@ impl Flight {
             _ => {}
         }
         if let Some(sent) = table.get_mut(slot.0 as usize) {
+            self.slots = self.slots.saturating_sub(u32::from(sent.outstanding()));
             sent.state = State::Free;
         }
     }
@@ -301,6 +306,7 @@ impl Flight {
     /// The chunk of a lost packet has left again under another number.
     pub(crate) fn repeated(&mut self, table: &mut [Sent], slot: Slot, by: Slot) {
         self.lost.remove(table, slot, list_links);
+        self.slots = self.slots.saturating_sub(1);
         if let Some(sent) = table.get_mut(slot.0 as usize) {
             sent.state = State::Repeated;
             // It is in no list now, and remembers where its chunk went.
