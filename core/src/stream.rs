@@ -183,10 +183,12 @@ impl OutStream {
     }
 
     /// The receiver has stored what lies below `below`, a gap included: SKIP has done its work when that reaches the head.
-    pub(crate) fn gap_closed(&mut self, below: u64) {
-        if below >= self.head {
+    pub(crate) fn gap_closed(&mut self, below: u64) -> bool {
+        let closed = below >= self.head && self.skip.is_some();
+        if closed {
             (self.skip, self.skip_out) = (None, false);
         }
+        closed
     }
 
     /// `at` moved back by `bytes` in the ring.

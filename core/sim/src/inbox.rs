@@ -143,13 +143,15 @@ impl Inbox {
         }
         let before = newest.map(|h| (h.epoch, h.stored_below));
         let said = open.previous.map(|p| (p.epoch, p.end));
-        // Records above the receiver's limit at an epoch's end may not have been called missing yet.
-        let agrees = match (before, open.previous) {
-            (Some((epoch, below)), Some(p)) if epoch == p.epoch => {
-                let source = ledger.named(stream, epoch).ok_or("nobody made the epoch before")?;
+        // Of an epoch's last records the receiver may never have heard, if they are all above its limit.
+        let agrees = match open.previous {
+            Some(p) => {
+                let below = |h: &&Head| h.stream == stream && h.epoch == p.epoch;
+                let below = self.heads.iter().find(below).map_or(0, |h| h.stored_below);
+                let source = ledger.named(stream, p.epoch).ok_or("nobody made the epoch before")?;
                 below <= p.end && (below..p.end).all(|n| ledger.may_miss(source, n))
             }
-            _ => before == said,
+            None => before.is_none(),
         };
         if agrees { Ok(()) } else { Err(format!("the epoch before is {before:?}, but the sender says {said:?}")) }
     }

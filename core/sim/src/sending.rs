@@ -5,7 +5,7 @@ use crate::outbox::{Kept, Outbox};
 use crate::plan::StreamPlan;
 use crate::rng::Rng;
 use std::ops::Range;
-use tallylink_core::{EpochSource, Instant, Name, OutIx, PeerIx, PushError};
+use tallylink_core::{EpochSource, Error, Instant, Name, OutIx, PeerIx, PushError};
 
 /// Reason of a gap: the ring was overwritten (wire-format §6.5).
 const OVERWRITTEN: u8 = 1;
@@ -207,10 +207,10 @@ impl Sending<'_> {
                 return Ok(any);
             };
             if kept.drained() && self.outbox.epochs.len() > feeding + 1 {
-                self.out().feeding += 1;
-                if self.out().opened {
-                    self.begin_epoch()?;
+                if self.out().opened && !self.begin_epoch(feeding + 1)? {
+                    return Ok(any);
                 }
+                self.out().feeding += 1;
                 continue;
             }
             if kept.drained() && !self.out().opened && self.out().newest != Some(feeding) {
@@ -229,17 +229,21 @@ impl Sending<'_> {
         }
     }
 
-    fn begin_epoch(&mut self) -> Result<(), String> {
-        let Out { at, feeding, .. } = self.out().clone();
-        let kept = self.outbox.epochs[feeding];
+    /// The next epoch begins on the wire. False while the receiver has not heard of a gap at the end of the one before.
+    fn begin_epoch(&mut self, next: usize) -> Result<bool, String> {
+        let at = self.out().at;
+        let kept = self.outbox.epochs[next];
         if kept.stored > 0 {
             return Err("an epoch was stored before the one before it was drained".into());
         }
-        self.out().fed = 0;
-        self.up
-            .endpoint
-            .begin_epoch(self.now, at, kept.epoch, kept.previous)
-            .map_err(|e| format!("an epoch was refused: {e}"))
+        match self.up.endpoint.begin_epoch(self.now, at, kept.epoch, kept.previous) {
+            Ok(()) => {
+                self.out().fed = 0;
+                Ok(true)
+            }
+            Err(Error::NotStored) => Ok(false),
+            Err(e) => Err(format!("an epoch was refused: {e}")),
+        }
     }
 
     fn fill(&mut self) -> Result<bool, String> {

@@ -12,6 +12,8 @@ use crate::wire::{AckRanges, PacketRange};
 
 /// The most ranges of one ACK that are looked at; the largest numbers come first.
 const RANGES: usize = 64;
+/// So many repeats of one chunk are followed when an ACK comes late.
+const REPEATS: usize = 16;
 /// The most numbers of one ACK that are looked up among packets that were declared lost.
 const LATE: u64 = 128;
 
@@ -24,18 +26,19 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let mut table = heapless::Vec::<PacketRange, RANGES>::new();
         ranges.into_iter().map_while(|r| table.push(r).ok()).for_each(drop);
-        self.find_late(ix, &table, next);
+        let late = self.find_late(ix, &table, next);
         let newly = self.take_acknowledged(ix, &table, next);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return Ok(());
         };
-        if newly.any {
-            let larger = link.recovery.largest_acked.is_none_or(|l| largest > l);
+        // An ACK is news, too, when STORED has taken what it acknowledges out of flight already.
+        let larger = link.recovery.largest_acked.is_none_or(|l| largest > l);
+        if newly.any || larger {
             if larger {
                 link.recovery.largest_acked = Some(largest);
             }
             link.recovery.oldest_unacked = largest.saturating_add(1).max(link.recovery.oldest_unacked);
-            if let (Some(sent), true) = (newly.largest_sent_at, larger) {
+            if let (Some(sent), true) = (newly.largest_sent_at.or(late), larger) {
                 let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
                 link.rtt.sample(self.now.since(sent), delay);
                 if let Some(peer) = self.p.peers.get_mut(at.at()) {
@@ -48,7 +51,7 @@ impl<C: Crypto> Cx<'_, C> {
             if link.exchange.as_ref().is_some_and(|e| e.doubt) {
                 link.exchange = None;
             }
-            self.validated(ix, at, newly.largest_number);
+            self.validated(ix, at, largest);
         }
         self.detect_losses(ix);
         self.wake(ix);
@@ -86,7 +89,6 @@ impl<C: Crypto> Cx<'_, C> {
                 link.cc.acknowledged(u64::from(sent.size), sent.sent_at, in_use);
             }
             newly.any = true;
-            newly.largest_number = number;
             newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
             self.chunk_arrived(ix, here, &sent);
         }
@@ -110,6 +112,8 @@ impl<C: Crypto> Cx<'_, C> {
             && s.skip_packet == sent.number
         {
             (s.skip, s.skip_out) = (None, false);
+            // Another epoch may begin now.
+            self.tell_out(stream, |news| news.stored = true);
         }
         if !carried.has(Carried::CHUNK) {
             return;
@@ -144,32 +148,32 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Recognises ACKs that come after their packet was declared lost.
-    fn find_late(&mut self, ix: LinkIx, ranges: &[PacketRange], next: u64) {
+    /// Returns when the largest number was sent, if it was declared lost.
+    fn find_late(&mut self, ix: LinkIx, ranges: &[PacketRange], next: u64) -> Option<Instant> {
         let each = self.st.config.in_flight as usize;
         let mut budget = LATE;
-        for range in ranges {
+        let mut largest_sent_at = None;
+        for (at, range) in ranges.iter().enumerate() {
             let mut number = range.low.max(next.saturating_sub(each as u64)).max(range.high.saturating_sub(budget));
             while number <= range.high && budget > 0 {
                 budget = budget.saturating_sub(1);
-                self.late(ix, number);
+                let sent_at = self.late(ix, number);
+                if at == 0 && number == range.high {
+                    largest_sent_at = sent_at;
+                }
                 number = number.saturating_add(1);
             }
         }
+        largest_sent_at
     }
 
-    fn late(&mut self, ix: LinkIx, number: u64) {
+    fn late(&mut self, ix: LinkIx, number: u64) -> Option<Instant> {
         let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
-        let Some(slot) = Flight::find(table, number) else {
-            return;
-        };
-        let Some(sent) = table.get(slot.0 as usize).copied() else {
-            return;
-        };
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
+        let slot = Flight::find(table, number)?;
+        let sent = table.get(slot.0 as usize).copied()?;
+        let link = self.p.links.get_mut(ix.at())?;
         if !matches!(sent.state, State::Lost | State::Repeated) {
-            return;
+            return None;
         }
         link.flight.free(table, slot);
         self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
@@ -179,8 +183,32 @@ impl<C: Crypto> Cx<'_, C> {
             link.recovery.reordering.widen(behind, age, &link.rtt, self.st.config.in_flight);
             link.cc.not_lost(sent.sent_at);
         }
-        if sent.state == State::Lost {
-            self.chunk_arrived(ix, slot, &sent);
+        match sent.state {
+            State::Lost => self.chunk_arrived(ix, slot, &sent),
+            _ => self.repeats_arrived(ix, &sent),
+        }
+        Some(sent.sent_at)
+    }
+
+    /// What a packet carried has arrived after all: whatever repeats it need not.
+    fn repeats_arrived(&mut self, ix: LinkIx, sent: &Sent) {
+        let mut slot = sent.in_list.next;
+        for _ in 0..REPEATS {
+            let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+            let Some(repeat) = slot.some().and_then(|s| table.get(s.0 as usize)).copied() else { return };
+            // The slot may be another packet's by now. What lies within the chunk has arrived, whichever packet has it.
+            let within = repeat.start >= sent.start && repeat.end() == sent.end();
+            if repeat.stream != sent.stream || !within || !repeat.carried.has(Carried::CHUNK) {
+                return;
+            }
+            if repeat.outstanding() {
+                if let Some(link) = self.p.links.get_mut(ix.at()) {
+                    link.flight.free(table, slot);
+                }
+                self.chunk_arrived(ix, slot, &repeat);
+                return;
+            }
+            slot = repeat.in_list.next;
         }
     }
 
@@ -243,7 +271,6 @@ impl<C: Crypto> Cx<'_, C> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Newly {
     any: bool,
-    largest_number: u64,
     /// When the largest number of the ACK was sent, if it is among them.
     largest_sent_at: Option<Instant>,
 }

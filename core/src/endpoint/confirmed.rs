@@ -6,6 +6,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx, Position};
+use crate::recovery::sent::{Carried, State};
 use crate::ring;
 use crate::storage::of_link;
 use crate::stream::Opening;
@@ -13,6 +14,15 @@ use crate::time::{Duration, Instant};
 
 /// A refused stream is asked for again after this long.
 const REFUSED_RETRY: Duration = Duration::from_secs(5);
+
+/// Why records leave the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freed {
+    /// The receiver has them on disk.
+    Stored,
+    /// The sender gives them up.
+    GivenUp,
+}
 
 impl<C: Crypto> Cx<'_, C> {
     fn outbound_by_wire(&mut self, ix: LinkIx, at: PeerIx, wire: u32) -> Option<OutIx> {
@@ -73,12 +83,16 @@ impl<C: Crypto> Cx<'_, C> {
     /// The receiver has stored what lies below `below`. False when that is no news.
     fn stored_there(&mut self, ix: LinkIx, stream: OutIx, below: u64) -> bool {
         let Some(s) = self.p.outbound.get_mut(stream.at()) else { return false };
-        s.gap_closed(below);
+        if s.gap_closed(below) {
+            // Another epoch may begin now.
+            self.tell_out(stream, |news| news.stored = true);
+        }
+        let Some(s) = self.p.outbound.get_mut(stream.at()) else { return false };
         if below <= s.head {
             return false;
         }
         let ahead = below > s.next;
-        self.free_below(ix, stream, below);
+        self.free_below(ix, stream, below, Freed::Stored);
         if ahead && let Some(s) = self.p.outbound.get_mut(stream.at()) {
             // Those numbers have a content already, so they are passed over.
             (s.head, s.next, s.received) = (below, below, below);
@@ -93,12 +107,13 @@ impl<C: Crypto> Cx<'_, C> {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             link.outbound.queries = 0;
             link.outbound.query_at = Instant::NEVER;
+            (link.recovery.probes, link.recovery.unanswered) = (0, 0);
         }
         self.wake(ix);
     }
 
     /// Everything below `below` has left the ring: it is stored, or given up.
-    pub(super) fn free_below(&mut self, ix: LinkIx, stream: OutIx, below: u64) {
+    pub(super) fn free_below(&mut self, ix: LinkIx, stream: OutIx, below: u64, why: Freed) {
         let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -108,12 +123,17 @@ impl<C: Crypto> Cx<'_, C> {
         };
         let below = below.min(s.next);
         let limit = Position::start_of(below);
+        let in_use = link.flight.bytes.saturating_mul(2) >= link.cc.window();
         while let Some(slot) = s.unacked.front.some() {
             let Some(sent) = table.get(slot.0 as usize) else {
                 break;
             };
             if sent.end() > limit {
                 break;
+            }
+            // STORED is as good as an ACK; what the sender gives up is not.
+            if why == Freed::Stored && sent.state == State::Flight && !sent.carried.has(Carried::PROBE) {
+                link.cc.acknowledged(u64::from(sent.size), sent.sent_at, in_use);
             }
             link.flight.free(table, slot);
             s.unacked.remove(table, slot, crate::recovery::sent::stream_links);

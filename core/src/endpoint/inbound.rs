@@ -41,7 +41,7 @@ pub(super) fn walk(chunk: &Chunk<'_>, max_record: u32) -> Result<Walked, Fault> 
     let first_start = at;
     while at < len {
         let tail = bytes.get(at as usize..).unwrap_or(&[]);
-        let (passed, small) = crate::ring::pass_small(tail, len.saturating_sub(at));
+        let (passed, small) = crate::ring::pass_small(tail, len.saturating_sub(at), u32::MAX);
         if max_record >= 64 && small > 0 {
             at = at.saturating_add(passed);
             number = number.saturating_add(u64::from(small));

@@ -167,6 +167,10 @@ impl<C: Crypto> Cx<'_, C> {
             link.window = Window::restore(peer.session.rx_next, peer.session.rx_bits, words);
             link.recovery.oldest_unacked = peer.session.tx_next;
             link.path.datagram = datagram.min(peer.session.limits.max_datagram);
+            if !peer.path_validated {
+                // It gets what its packets allow, as before.
+                link.path.budget = 0;
+            }
         } else {
             words.fill(0);
         }
@@ -264,7 +268,7 @@ impl<C: Crypto> Cx<'_, C> {
             && i.dirty == InIx::NONE
             && !i.was_busy
             && !i.held_full;
-        if !quiet || (!peer.session.confirmed && peer.session.lives()) {
+        if !quiet {
             return false;
         }
         let mut inbound = peer.first_in;

@@ -256,7 +256,8 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     /// Begins another epoch of a stream with storage, numbered from 0: the one before is drained.
     ///
     /// # Errors
-    /// [`Error::NoSuchIndex`], [`Error::Empty`], or [`Error::NotStored`] while the ring holds records of the epoch before.
+    /// [`Error::NoSuchIndex`], [`Error::Empty`], or [`Error::NotStored`] while the ring holds records of the epoch before or
+    /// the receiver has not heard of a gap at its end: to be tried again at the next [`Event::Stored`].
     pub fn begin_epoch(
         &mut self,
         now: Instant,

@@ -1,10 +1,11 @@
 //! Streams that are sent: what the application pushes, and which of them wait for their turn.
 
 use super::Cx;
+use super::confirmed::Freed;
 use crate::crypto::Crypto;
 use crate::error::{Error, PushError};
 use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx};
-use crate::recovery::sent::Carried;
+use crate::recovery::sent::Sent;
 use crate::ring;
 use crate::storage::of_link;
 use crate::stream::{EpochSource, OutStream};
@@ -86,21 +87,19 @@ impl<C: Crypto> Cx<'_, C> {
         if s.peer == PeerIx::NONE {
             return Err(Error::Empty);
         }
-        if s.used > 0 {
+        // A gap at its end is known to the receiver as well, or it would think that it missed something.
+        if s.used > 0 || s.skip.is_some() {
             return Err(Error::NotStored);
         }
         (s.epoch, s.previous) = (Some(epoch), previous);
-        (s.head, s.next, s.skip) = (0, 0, None);
+        (s.head, s.next) = (0, 0);
         let (queued, next_queued) = (s.queued, s.next_queued);
         s.rewind();
         (s.queued, s.next_queued) = (queued, next_queued);
-        let Some(link) = self.p.peers.get(s.peer.at()).and_then(|p| p.link.some()) else {
-            return Ok(());
-        };
-        // A SKIP on its way is of the numbering before.
-        let table = of_link(self.p.sent, link, self.st.config.in_flight as usize);
-        for sent in table.iter_mut().filter(|sent| sent.stream == ix) {
-            sent.carried = Carried::default();
+        if let Some(link) = self.p.peers.get(s.peer.at()).and_then(|p| p.link.some()) {
+            // What was lost and repeated is of the numbering before: a late ACK says nothing of this one.
+            let table = of_link(self.p.sent, link, self.st.config.in_flight as usize);
+            table.iter_mut().filter(|sent| sent.stream == ix && !sent.outstanding()).for_each(|s| *s = Sent::default());
         }
         Ok(())
     }
@@ -209,7 +208,7 @@ impl<C: Crypto> Cx<'_, C> {
         (s.skip, s.skip_out) = (Some(reason), false);
         let at = s.peer;
         if let Some(link) = self.acquire(at) {
-            self.free_below(link, ix, below);
+            self.free_below(link, ix, below, Freed::GivenUp);
             self.queue_stream(link, ix);
             self.wake(link);
         }

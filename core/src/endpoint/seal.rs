@@ -195,7 +195,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         if new_end >= lost_end {
             s.unacked.replace(table, old, slot, stream_links);
-            link.flight.repeated(table, old);
+            link.flight.repeated(table, old, slot);
             return;
         }
         // The path has become smaller: the rest of the chunk stays lost, and goes with the next packet.

@@ -299,10 +299,12 @@ impl Flight {
     }
 
     /// The chunk of a lost packet has left again under another number.
-    pub(crate) fn repeated(&mut self, table: &mut [Sent], slot: Slot) {
+    pub(crate) fn repeated(&mut self, table: &mut [Sent], slot: Slot, by: Slot) {
         self.lost.remove(table, slot, list_links);
         if let Some(sent) = table.get_mut(slot.0 as usize) {
             sent.state = State::Repeated;
+            // It is in no list now, and remembers where its chunk went.
+            sent.in_list.next = by;
         }
     }
 

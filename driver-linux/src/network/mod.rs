@@ -45,6 +45,10 @@ const WAKER: Token = Token(1);
 
 /// A turn stops receiving after so many datagrams: acknowledgements are due, and timers may be.
 const DATAGRAMS_A_TURN: usize = 512;
+/// A turn that received at least so many datagrams is followed by a short pause before the next sleep.
+const BUSY_TURN: usize = 32;
+/// That pause. What arrives in it wakes nobody and is taken in one go, as by a network card that moderates its interrupts.
+const PAUSE: Duration = Duration::from_micros(50);
 /// Streams that can be opened by datagrams of one coalesced run before the next is looked at. None is larger than 64 KiB,
 /// and no OPEN shorter than 20 bytes.
 const STREAMS_AHEAD: u32 = 4096;
@@ -70,6 +74,8 @@ pub struct Network<A> {
     watches_room: bool,
     /// The deadline that was served last.
     served: Option<Instant>,
+    /// The last turn received a lot.
+    busy: bool,
 }
 
 impl<A: Application + 'static> Network<A> {
@@ -109,6 +115,7 @@ impl<A: Application + 'static> Network<A> {
             blocked: false,
             watches_room: false,
             served: None,
+            busy: false,
         })
     }
 
@@ -147,6 +154,11 @@ impl<A: Application + 'static> Network<A> {
         let Some(timeout) = self.timeout(at_most) else {
             return Ok(());
         };
+        if std::mem::take(&mut self.busy) && !self.shared.any() {
+            std::thread::sleep(PAUSE);
+            self.maybe_readable = true;
+            return Ok(());
+        }
         let (shared, poll, events) = (&self.shared, &mut self.poll, &mut self.events);
         events.clear();
         shared.wake.sleep(
@@ -263,6 +275,7 @@ impl<A: Application + 'static> Network<A> {
             // An error in place of datagrams counts too: work per turn is bounded.
             datagrams += 1;
         }
+        self.busy = datagrams >= BUSY_TURN;
     }
 
     /// Tells core what the application and other threads have stored, and that there is room.

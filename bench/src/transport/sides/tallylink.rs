@@ -76,6 +76,7 @@ fn settings(base: Settings, suite: Suite) -> Settings {
         initial_datagram: MAX_DATAGRAM,
         suites: Suites::from(suite),
         max_credit: u64::from(RING),
+        in_flight: 1024,
         ..base.config
     };
     Settings { config, listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), ..base }
