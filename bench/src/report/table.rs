@@ -70,8 +70,8 @@ fn cell(figure: &Figure) -> String {
 fn number(value: f64) -> String {
     let digits = match value.abs() {
         large if large >= 100.0 => 0,
-        tens if tens >= 10.0 => 1,
         whole if whole.fract() == 0.0 => 0,
+        tens if tens >= 10.0 => 1,
         _ => 3,
     };
     let text = format!("{value:.digits$}");
