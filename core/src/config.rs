@@ -1,6 +1,7 @@
 //! Every limit of the core, in one documented place, checked once at the start.
 
 use crate::crypto::Suites;
+use crate::recovery::rtt::MAX_ACK_DELAY;
 use crate::time::Duration;
 use crate::wire::frame::{LARGEST_RECORD, LARGEST_WINDOW};
 use crate::wire::{Limits, varint};
@@ -31,6 +32,7 @@ pub struct Config {
     /// The most streams that a peer may open towards this end.
     pub streams: u16,
     /// How long this end holds back an ACK at the most.
+    /// At most 25 ms, which the other end counts on.
     pub max_ack_delay: Duration,
     /// The suites that this end is willing to use. What the backend lacks is left out.
     pub suites: Suites,
@@ -147,6 +149,7 @@ impl Config {
             ),
             ("streams", (1..=STREAMS_MAX).contains(&self.streams), "from 1 to 1024"),
             ("max_peers", (1..=1 << 24).contains(&self.max_peers), "from 1 to 2^24"),
+            ("max_ack_delay", self.max_ack_delay <= MAX_ACK_DELAY, "at most 25 ms"),
             ("turn", self.turn >= 1, "at least 1"),
             ("suites", !self.suites.is_empty(), "at least one"),
         ];

@@ -166,7 +166,7 @@ fn draw_end(rng: &mut Rng, end: usize) -> EndPlan {
             .max(u64::from(max_record) + 4)
             .max(u64::from(first_credit)),
         streams: 0,
-        max_ack_delay: Duration::from_millis(rng.pick(&[1, 5, 25, 100])),
+        max_ack_delay: Duration::from_millis(rng.pick(&[0, 1, 5, 25])),
         suites,
         max_peers: rng.pick(&[4, 8, 1 << 20]),
         turn: rng.pick(&[1, 4, 45]),

@@ -5,6 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx};
+use crate::recovery::rtt::MAX_ACK_DELAY;
 use crate::recovery::sent::{Carried, Flight, Sent, Slot, State, stream_links};
 use crate::storage::of_link;
 use crate::time::{Duration, Instant};
@@ -39,7 +40,7 @@ impl<C: Crypto> Cx<'_, C> {
             }
             link.recovery.oldest_unacked = largest.saturating_add(1).max(link.recovery.oldest_unacked);
             if let (Some(sent), true) = (newly.largest_sent_at.or(late), larger) {
-                let delay = Duration::from_micros(delay_us).min(self.st.config.max_ack_delay);
+                let delay = Duration::from_micros(delay_us).min(MAX_ACK_DELAY);
                 link.rtt.sample(self.now.since(sent), delay);
                 if let Some(peer) = self.p.peers.get_mut(at.at()) {
                     peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
@@ -260,7 +261,7 @@ impl<C: Crypto> Cx<'_, C> {
         // RFC 9002 §7.6: everything over three probe timeouts was lost.
         let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         if let Some(first) = first {
-            let span = link.rtt.probe_timeout(self.st.config.max_ack_delay).times(3);
+            let span = link.rtt.probe_timeout().times(3);
             if last.since(first) > span && !link.outbound.busy {
                 link.cc.persistent_congestion();
             }

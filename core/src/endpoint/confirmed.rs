@@ -164,7 +164,9 @@ impl<C: Crypto> Cx<'_, C> {
         let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
         let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         let Some(s) = self.p.outbound.get_mut(stream.at()) else { return };
+        s.skip_out = false;
         let Some(front) = s.unacked.front.some().and_then(|f| table.get(f.0 as usize)).copied() else {
+            self.queue_stream(ix, stream);
             return;
         };
         while let Some(slot) = s.unacked.front.some() {
@@ -185,7 +187,6 @@ impl<C: Crypto> Cx<'_, C> {
         o.used = o.used.saturating_sub(u64::from(s.sent)).saturating_add(u64::from(sent));
         o.begun_rest = o.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(rest));
         (s.cursor, s.cursor_at, s.sent, s.rest) = (start, at, sent, rest);
-        s.skip_out = false;
         self.queue_stream(ix, stream);
     }
 

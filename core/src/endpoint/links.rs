@@ -174,6 +174,12 @@ impl<C: Crypto> Cx<'_, C> {
         } else {
             words.fill(0);
         }
+        let mut each = peer.first_out;
+        while let Some(s) = each.some().and_then(|o| self.p.outbound.get(o.at())) {
+            link.outbound.used = link.outbound.used.saturating_add(u64::from(s.sent));
+            link.outbound.begun_rest = link.outbound.begun_rest.saturating_add(u64::from(s.rest));
+            each = s.next_of_peer;
+        }
         self.p.peers.get_mut(at.at())?.link = ix;
         // What was pushed while no link was free waits for this.
         self.requeue_streams(ix);
@@ -204,6 +210,9 @@ impl<C: Crypto> Cx<'_, C> {
     pub(super) fn free_link(&mut self, ix: LinkIx) {
         self.set_deadline(ix, Instant::NEVER);
         self.unlist(ix);
+        while let Some(stream) = self.p.links.get(ix.at()).and_then(|l| l.outbound.front.some()) {
+            self.unqueue(ix, stream);
+        }
         let words = of_link(self.p.windows, ix, self.st.config.window_words());
         let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         if let Some(peer) = self.p.peers.get_mut(link.peer.at()) {
@@ -212,7 +221,7 @@ impl<C: Crypto> Cx<'_, C> {
             peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
             peer.link = LinkIx::NONE;
         }
-        if !link.flight.is_empty() {
+        if !link.flight.is_empty() || link.flight.remembers {
             of_link(self.p.sent, ix, self.st.config.in_flight as usize).fill(Sent::default());
         }
         let (spare, next_spare) = (link.spare, link.next_spare);
@@ -257,13 +266,14 @@ impl<C: Crypto> Cx<'_, C> {
             return false;
         };
         let (o, i) = (&link.outbound, &link.inbound);
+        // A gateway end that waits for a silent device waits without a link: everything is as if it had not been sent.
+        let dormant = peer.end == Some(End::Gateway) && (link.recovery.parked || !peer.session.lives());
         let quiet = link.flight.is_empty()
             && link.ack.asked == 0
             && link.exchange.is_none()
             && link.long.is_none()
             && link.path.fallback.is_none()
-            && o.used == 0
-            && o.front == OutIx::NONE
+            && (dormant || (o.used == 0 && o.front == OutIx::NONE))
             && i.held == 0
             && i.dirty == InIx::NONE
             && !i.was_busy
@@ -280,7 +290,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let mut out = peer.first_out;
         while let Some(stream) = out.some().and_then(|s| self.p.outbound.get(s.at())) {
-            if stream.used > 0 || stream.skip.is_some() {
+            if !dormant && (stream.used > 0 || stream.skip.is_some()) {
                 return false;
             }
             out = stream.next_of_peer;

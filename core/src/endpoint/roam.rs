@@ -49,7 +49,7 @@ impl<C: Crypto> Cx<'_, C> {
             let back = known_good.is_some_and(|good| good.same(path));
             link.path.fallback = if back { None } else { known_good };
             link.path.fallback_at = if link.path.fallback.is_some() {
-                self.now + link.rtt.probe_timeout(self.st.config.max_ack_delay).times(3)
+                self.now + link.rtt.probe_timeout().times(3)
             } else {
                 Instant::NEVER
             };

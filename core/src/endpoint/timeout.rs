@@ -92,11 +92,14 @@ impl<C: Crypto> Cx<'_, C> {
         self.st.totals.probes = self.st.totals.probes.saturating_add(1);
         if !device && unanswered > PROBES_BEFORE_PARKING {
             link.recovery.parked = true;
+            self.unsend_all(ix);
             return;
         }
         self.send_probe(ix);
         if device && unanswered >= PROBES_BEFORE_HELLO {
-            self.doubt_session(ix, Duration::ZERO);
+            // An answer that is on its way may come with the WELCOME: it is given the time of one more probe.
+            let patience = self.probe_timeout(ix);
+            self.doubt_session(ix, patience);
         }
     }
 
@@ -124,10 +127,19 @@ impl<C: Crypto> Cx<'_, C> {
     /// them, there are no slots to cut them up into: what is not acknowledged counts as unsent then.
     fn make_room_for_probe(&mut self, ix: LinkIx) {
         let Some(link) = self.p.links.get(ix.at()) else { return };
-        let (at, flight) = (link.peer, link.flight);
-        if !flight.out.is_empty() || flight.slots.saturating_add(1) < self.st.config.in_flight {
-            return;
+        if link.flight.out.is_empty() && link.flight.slots.saturating_add(1) >= self.st.config.in_flight {
+            self.unsend_all(ix);
         }
+    }
+
+    /// Takes everything out of flight: what is not acknowledged counts as unsent.
+    fn unsend_all(&mut self, ix: LinkIx) {
+        let table = crate::storage::of_link(self.p.sent, ix, self.st.config.in_flight as usize);
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        while let Some(slot) = link.flight.out.front.some() {
+            link.flight.lose(table, slot);
+        }
+        let at = link.peer;
         let mut each = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();
         while let Some(stream) = each.some() {
             self.unsend(ix, stream);
@@ -136,8 +148,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     pub(super) fn probe_timeout(&self, ix: LinkIx) -> Duration {
-        let max_ack_delay = self.st.config.max_ack_delay;
-        self.p.links.get(ix.at()).map_or(SILENCE_MAX, |l| l.rtt.probe_timeout(max_ack_delay))
+        self.p.links.get(ix.at()).map_or(SILENCE_MAX, |l| l.rtt.probe_timeout())
     }
 
     /// When a probe is due: while anything is out, or lost and not sent again.

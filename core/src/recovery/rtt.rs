@@ -7,6 +7,8 @@ const INITIAL: Duration = Duration::from_millis(333);
 /// No timer is finer than this (RFC 9002 §6.1.2 kGranularity).
 const GRANULARITY: Duration = Duration::from_millis(1);
 
+/// No end holds an ACK back for longer, so that the other need not be told (wire-format §8).
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// No sample counts as longer: the probe timeout stays within a minute or so.
 const LONGEST: Duration = Duration::from_secs(20);
 
@@ -65,8 +67,8 @@ impl Rtt {
     }
 
     /// The probe timeout before back-off (RFC 9002 §6.2.1).
-    pub(crate) fn probe_timeout(&self, max_ack_delay: Duration) -> Duration {
-        self.smoothed + self.variation.times(4).max(GRANULARITY) + max_ack_delay
+    pub(crate) fn probe_timeout(&self) -> Duration {
+        self.smoothed + self.variation.times(4).max(GRANULARITY) + MAX_ACK_DELAY
     }
 
     /// How long a packet may be overtaken before it counts as lost (RFC 9002 §6.1.2): 9/8 of the RTT.

@@ -236,6 +236,8 @@ pub(crate) struct Flight {
     pub(crate) bytes: u64,
     /// Slots that are held, by packets in either list.
     pub(crate) slots: u32,
+    /// Packets were lost: the table remembers them, to recognise late ACKs.
+    pub(crate) remembers: bool,
 }
 
 impl Flight {
@@ -278,6 +280,7 @@ impl Flight {
     /// Moves a packet from flight to lost, or frees its slot when it carried nothing to repeat.
     pub(crate) fn lose(&mut self, table: &mut [Sent], slot: Slot) {
         self.leave(table, slot);
+        self.remembers = true;
         let Some(sent) = table.get_mut(slot.0 as usize) else {
             return;
         };
