@@ -48,7 +48,7 @@ const DATAGRAMS_A_TURN: usize = 512;
 /// A turn that received at least so many datagrams is followed by a short pause before the next sleep.
 const BUSY_TURN: usize = 32;
 /// That pause. What arrives in it wakes nobody and is taken in one go, as by a network card that moderates its interrupts.
-const PAUSE: Duration = Duration::from_micros(100);
+const PAUSE: Duration = Duration::from_micros(150);
 /// Streams that can be opened by datagrams of one coalesced run before the next is looked at. None is larger than 64 KiB,
 /// and no OPEN shorter than 20 bytes.
 const STREAMS_AHEAD: u32 = 4096;

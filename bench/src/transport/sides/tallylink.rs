@@ -24,7 +24,7 @@ use crate::{
 
 /// Bytes of the sender's ring: what may be out and not yet stored. A few times what the path holds; what stays in the
 /// processor's cache is cheaper to read.
-const RING: u32 = 2 << 20;
+const RING: u32 = 3 << 20;
 /// A receiver that hears nothing for so long gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -76,7 +76,7 @@ fn settings(base: Settings, suite: Suite) -> Settings {
         initial_datagram: MAX_DATAGRAM,
         suites: Suites::from(suite),
         max_credit: u64::from(RING),
-        in_flight: 1024,
+        in_flight: 2048,
         ..base.config
     };
     Settings { config, listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), ..base }
