@@ -51,7 +51,7 @@ impl Editor {
         let path = store.file();
         let file = private_file::open_or_create(&path)?;
         let (contents, end) = Contents::of(&file, &path)?;
-        let Contents { peers, damaged } = contents;
+        let Contents { peers, damaged, .. } = contents;
         let editor = Self { store: store.clone(), path, file, end: end.at, peers, damaged, _lock: lock };
         editor.set_damage_aside().map_err(|error| editor.not_written(error))?;
         Ok(editor)
@@ -69,7 +69,7 @@ impl Editor {
 
     /// Where lines go that could not be read.
     pub fn damage_file(&self) -> PathBuf {
-        self.store.dir.join("damaged")
+        self.store.damage_file()
     }
 
     /// Gives each new peer a key. All are added and on disk, or none.

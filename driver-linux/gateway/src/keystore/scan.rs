@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use zeroize::Zeroizing;
@@ -24,6 +25,13 @@ pub struct Damaged {
     /// Why.
     pub reason: BadLine,
     pub(super) place: Extent,
+}
+
+impl Damaged {
+    /// The bytes of the file that it has, its end not counted.
+    pub fn place(&self) -> Range<u64> {
+        self.place.at..self.place.at + self.place.len
+    }
 }
 
 /// Between two lines of a file.
