@@ -8,7 +8,8 @@
 //! | `lock` | nothing; [`Editor`]s lock it, one at a time |
 //! | `damaged` | lines of `peers` that could not be read, kept for whoever wants to look at them |
 //!
-//! A line of `peers` ends in the CRC32C of what stands before it, so damage costs the peer of that line and no other:
+//! A line of `peers` ends in the CRC32C of what stands before it, so damage costs the peer of that line and no other; a
+//! line's end with one bad bit costs none:
 //!
 //! ```text
 //! key PEER-ID KEY-ID KEY CREATED NAME CRC32C
@@ -125,7 +126,7 @@ impl Contents {
         let lines = file.metadata().map_err(failed)?.len() / line::USUAL as u64;
         let peers = Peers::with_capacity(lines.min(1 << 20) as usize);
         let mut contents = Self { peers, damaged: Vec::new(), unfinished: 0 };
-        let end = scan::scan(file, scan::Place::START, |raw| match line::decode(raw.text) {
+        let end = scan::scan(file, scan::Place::START, |raw| match raw.decode() {
             Ok(line) => contents.peers.apply(line, raw.place),
             Err(reason) => contents.damaged.push(Damaged { line: raw.number, reason, place: raw.place }),
         });

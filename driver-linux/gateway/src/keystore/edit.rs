@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rustix::fs::FlockOperation;
 use zeroize::Zeroizing;
 
-use super::line::{self, Entry, KeyId, Line};
+use super::line::{self, BadLine, Entry, KeyId, Line};
 use super::peers::{Held, KEYS_PER_PEER, Peers};
 use super::scan::Extent;
 use super::{Contents, Damaged, KeyStore, Peer, StoreError};
@@ -227,7 +227,10 @@ impl Editor {
             self.copy_to_end_of(&aside, bad)?;
         }
         aside.sync_data()?;
-        self.damaged.iter().try_for_each(|bad| self.blank(bad.place))?;
+        self.damaged.iter().try_for_each(|bad| match bad.reason {
+            BadLine::End => self.file.write_all_at(b"\n", bad.place.at),
+            BadLine::Checksum | BadLine::Foreign => self.blank(bad.place),
+        })?;
         self.file.set_len(self.end)?;
         self.file.sync_data()
     }
