@@ -16,6 +16,7 @@ fn every_command_has_examples() {
         &["send"],
         &["status"],
         &["query"],
+        &["check"],
         &["demo"],
         &["config"],
     ] {

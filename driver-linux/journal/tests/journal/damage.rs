@@ -151,3 +151,16 @@ fn without_any_checkpoint_all_segments_are_read_and_tell_the_same() {
     drop(journal);
     assert!(missing(&store, &written.chunks).0.is_empty());
 }
+
+#[test]
+fn an_opening_that_is_asked_to_stop_changes_nothing_and_the_next_one_finishes() {
+    let written = write(80);
+    for file in ["checkpoint-a", "checkpoint-b"] {
+        tallylink_journal::Store::remove(&written.store, file).unwrap();
+    }
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let asked = Journal::open_until(written.store.clone(), options(), &stop);
+    assert!(matches!(asked, Err(tallylink_journal::Error::Stopped)));
+    drop(asked);
+    assert!(missing(&written.store, &written.chunks).0.is_empty());
+}
