@@ -52,9 +52,12 @@ pub use error::OutboxError;
 pub use group::Group;
 pub use refill::{Next, What};
 
+pub(crate) use refill::behind;
+
 use epochs::Epochs;
 use refill::Refill;
 use std::fmt;
+use std::time::Duration;
 use tallylink_core::wire::Previous;
 use tallylink_core::{Epoch, Name, PeerId};
 use tallylink_journal::{
@@ -77,11 +80,14 @@ pub struct OutboxOptions {
     pub salt: u64,
     /// Size of a segment in bytes: what is delivered is deleted in such pieces.
     pub segment_bytes: u64,
+    /// How long records wait for others to share a write with, unless somebody waits for them: for the thread that drives
+    /// the outbox.
+    pub group_every: Duration,
 }
 
 impl Default for OutboxOptions {
     fn default() -> Self {
-        Self { salt: 0, segment_bytes: 16 << 20 }
+        Self { salt: 0, segment_bytes: 16 << 20, group_every: Duration::from_millis(5) }
     }
 }
 
@@ -91,6 +97,8 @@ const MOST_EPOCHS: usize = Options::MOST_EPOCHS - 8;
 /// The records of one stream that are on their way to being STORED.
 pub struct Outbox<S: Store = Dir> {
     journal: Journal<S>,
+    owner: Owner,
+    options: OutboxOptions,
     stream: StreamId,
     /// What this opening appends to.
     fresh: Epoch,
@@ -135,7 +143,20 @@ impl<S: Store + Clone> Outbox<S> {
         let history = journal.index_end(stream);
         let publish_failures = journal.stats().publish_failures;
         let refill = Refill::new(store);
-        Ok(Self { journal, stream, fresh, epochs, refill, history, recovery, latest_us: 0, publish_failures })
+        let (owner, options, latest_us) = (owner.clone(), options.clone(), 0);
+        Ok(Self {
+            journal,
+            owner,
+            options,
+            stream,
+            fresh,
+            epochs,
+            refill,
+            history,
+            recovery,
+            latest_us,
+            publish_failures,
+        })
     }
 
     /// Takes a group's records, as far as they are not durable already; the first one's number is `group.first()`.
@@ -247,6 +268,18 @@ impl<S: Store + Clone> Outbox<S> {
     #[must_use]
     pub fn begins(&self) -> (Epoch, u64, Option<Previous>) {
         self.epochs.begins(self.fresh)
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// How it is kept.
+    #[must_use]
+    pub fn options(&self) -> &OutboxOptions {
+        &self.options
     }
 
     /// The epoch that this opening appends to.
