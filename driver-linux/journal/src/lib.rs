@@ -53,6 +53,7 @@ mod chunk;
 mod entry;
 mod error;
 mod halt;
+mod inspect;
 mod journal;
 mod options;
 mod position;
@@ -72,6 +73,7 @@ pub use check::{Check, FileCheck, Lost, Progress, SegmentCheck, StreamCheck, che
 pub use chunk::{Chunk, EpochState, Position, Stored, StreamId};
 pub use entry::{MAX_BODY, MAX_NAME};
 pub use error::Error;
+pub use inspect::{StreamNow, inspect};
 pub use journal::{Journal, Maintained, Repair, Stats, repair};
 pub use options::{Options, Retention};
 pub use position::POSITION_FILE;

@@ -7,6 +7,7 @@ mod every_cut;
 mod flips;
 mod follow;
 mod full_disk;
+mod inspect;
 mod power_cut;
 mod repair;
 mod retention;
