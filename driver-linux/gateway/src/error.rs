@@ -1,6 +1,7 @@
 //! The one error a command returns: a sentence, and the exit code that goes with it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::config::ConfigError;
@@ -67,6 +68,14 @@ pub enum Error {
     /// The journal cannot be read or written.
     #[error("the journal: {0}")]
     Journal(#[from] tallylink_journal::Error),
+    /// The journal's directory was taken away for good while the gateway ran.
+    #[error("the journal in {} is not the one that this gateway opened: {why}; nothing more was confirmed, start it again to go on with what is there", dir.display())]
+    JournalGone {
+        /// Where it was.
+        dir: PathBuf,
+        /// What became of it.
+        why: String,
+    },
     /// Parts of the journal cannot be read.
     #[error("the journal in {} is damaged in {places} places; everything else was shown", dir.display())]
     JournalDamaged {
@@ -105,6 +114,16 @@ pub enum Error {
         /// Where it is.
         socket: PathBuf,
         /// What is wrong.
+        error: io::Error,
+    },
+    /// The address for HTTP is of no use.
+    #[error(
+        "cannot answer HTTP on {address}: {error}; stop the other program, choose another address with --http, or give --http off"
+    )]
+    Http {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
         error: io::Error,
     },
     /// The gateway's name leads nowhere.
@@ -189,6 +208,8 @@ impl Error {
             Self::Journal(tallylink_journal::Error::Locked { .. }) => Exit::JournalLocked,
             Self::Journal(tallylink_journal::Error::Version { .. } | tallylink_journal::Error::Foreign { .. })
             | Self::JournalDamaged { .. } => Exit::JournalDamaged,
+            Self::Journal(tallylink_journal::Error::Io { .. }) => Exit::Disk,
+            Self::JournalGone { .. } => Exit::JournalGone,
             Self::Start { why: tallylink_linux::StartError::Bind { source, .. } }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>
             {
@@ -199,7 +220,7 @@ impl Error {
             Self::Record { large: true, .. } => Exit::RecordTooLarge,
             Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } => Exit::NotStored,
             Self::Interrupted { .. } => Exit::Interrupted,
-            Self::Start { .. } | Self::Network(_) => Exit::Network,
+            Self::Start { .. } | Self::Network(_) | Self::Http { .. } => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
             Self::NoJournal { .. }
             | Self::Journal(_)

@@ -14,7 +14,7 @@ use super::bridge::Bridge;
 use super::ingest::Ingest;
 use super::queue;
 use super::streams::Streams;
-use super::writer::{Next, Writer};
+use super::writer::{Next, Ways, Writer};
 
 const PEER: PeerIx = PeerIx(0);
 const EPOCH: Epoch = Epoch([5; 8]);
@@ -35,7 +35,8 @@ impl Pair {
         let (put, take) = queue::queue(queue_bytes);
         let mut ingest = Ingest::new(Streams::of(&journal, 100), put, Arc::clone(&bridge), thread::current());
         ingest.placed(PEER, PeerId([1; 8]));
-        let writer = Writer::new(journal, take, Arc::clone(&bridge), Box::new(|| ()), Duration::ZERO, false);
+        let ways = Ways { wake: Box::new(|| ()), check: Box::new(|| Ok(())) };
+        let writer = Writer::new(journal, take, Arc::clone(&bridge), ways, Duration::ZERO, false);
         Self { disk: disk.clone(), ingest, writer, bridge }
     }
 
