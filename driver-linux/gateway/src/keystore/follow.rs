@@ -124,7 +124,10 @@ impl Follower {
     }
 
     fn not_watched(&self, error: rustix::io::Errno) -> StoreError {
-        StoreError::Watch { dir: self.store.dir.clone(), error: error.into() }
+        match error {
+            rustix::io::Errno::NOENT => StoreError::Read { file: self.store.file(), error: error.into() },
+            _ => StoreError::Watch { dir: self.store.dir.clone(), error: error.into() },
+        }
     }
 }
 

@@ -3,10 +3,15 @@
 mod bad_input;
 mod common;
 mod delivery;
+mod disk;
 mod gateway;
 mod help;
+mod http;
 mod million;
 mod peers;
 mod query;
 mod serve;
+mod space;
+mod strace;
 mod strangers;
+mod torrent;

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use tallylink_journal::{Error, Store};
 
 use super::Writer;
+use super::sink::Sink;
 use crate::clock;
-use crate::serve::disk::{self, Absent};
+use crate::serve::disk::{self, Absent, Lost};
 use crate::serve::health::{Subject, remedy};
 
 /// How long after a failed trial the next one comes, at first and at most.
@@ -84,7 +85,10 @@ impl<S: Store> Writer<S> {
             return;
         }
         self.say(why, kind);
-        self.journal.rewind();
+        let Self { journal, streams, places, reports, state, .. } = self;
+        Sink { journal, streams, places, reports, state }.rewind();
+        // Before the failure itself: it still holds.
+        self.bridge.stored(self.reports.drain(..));
         self.streams.iter_mut().flatten().for_each(|(_, begun)| *begun = None);
         self.state.fail();
         self.failures += 1;
@@ -102,9 +106,7 @@ impl<S: Store> Writer<S> {
         }
         let tried = match (self.ways.check)() {
             Err(Absent::Ever(why)) => {
-                self.state = State::Lost;
-                self.bridge.lose(why);
-                (self.ways.wake)();
+                self.lose(why);
                 return None;
             }
             Err(Absent::For(why)) => Err(why),
@@ -137,9 +139,18 @@ impl<S: Store> Writer<S> {
             match (self.ways.check)() {
                 Ok(()) => {}
                 Err(Absent::For(why)) => self.fail(&self.in_directory(&why), why.kind()),
-                Err(Absent::Ever(why)) => self.fail(&self.in_directory(&why), ErrorKind::NotFound),
+                Err(Absent::Ever(why)) => {
+                    self.fail(&self.in_directory(&why), ErrorKind::NotFound);
+                    self.lose(why);
+                }
             }
         });
+    }
+
+    fn lose(&mut self, why: Lost) {
+        self.state = State::Lost;
+        self.bridge.lose(why);
+        (self.ways.wake)();
     }
 
     fn in_directory(&self, why: &dyn Display) -> String {

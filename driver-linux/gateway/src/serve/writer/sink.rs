@@ -1,7 +1,7 @@
 //! What the items of the queue do to the journal.
 
 use tallylink_core::Epoch;
-use tallylink_journal::{Chunk, Error, Journal, Position, Store, StreamId};
+use tallylink_journal::{Chunk, Error, Journal, Position, Store, Stored, StreamId};
 
 use super::failure::State;
 use crate::serve::bridge::Report;
@@ -82,12 +82,23 @@ impl<S: Store> Sink<'_, S> {
 
     /// Makes the group durable and notes how far each stream is.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
-        for stored in self.journal.commit()? {
-            if let Ok(found) = self.places.binary_search_by_key(&stored.stream, |(id, _)| *id) {
-                let (stream, epoch) = (self.places[found].1, Epoch(stored.epoch));
-                self.reports.push(Report { stream, epoch, below: stored.below });
-            }
-        }
+        let Self { journal, places, reports, .. } = self;
+        note(reports, places, journal.commit()?);
         Ok(())
+    }
+
+    /// Goes back to what is proven and notes how far each stream is.
+    pub(super) fn rewind(&mut self) {
+        let Self { journal, places, reports, .. } = self;
+        note(reports, places, journal.rewind());
+    }
+}
+
+fn note(reports: &mut Vec<Report>, places: &[(StreamId, u32)], all: &[Stored]) {
+    for stored in all {
+        if let Ok(found) = places.binary_search_by_key(&stored.stream, |(id, _)| *id) {
+            let (stream, epoch) = (places[found].1, Epoch(stored.epoch));
+            reports.push(Report { stream, epoch, below: stored.below });
+        }
     }
 }
