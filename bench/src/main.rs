@@ -5,6 +5,7 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
+mod fill;
 mod machine;
 mod marks;
 mod options;
@@ -39,6 +40,8 @@ enum Bench {
     /// An outbox's journal, opened for `start-up` in a process of its own.
     #[command(hide = true)]
     OpenOutbox(start_up::Open),
+    /// The time to fill a sender's outbox, beside only writing and syncing the same bytes.
+    Fill(fill::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -61,6 +64,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let passed = match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
