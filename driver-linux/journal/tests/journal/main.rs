@@ -7,4 +7,5 @@ mod follow;
 mod power_cut;
 mod retention;
 mod round_trip;
+mod volatile;
 mod world;
