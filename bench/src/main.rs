@@ -12,6 +12,7 @@ mod render;
 mod report;
 mod statistics;
 mod strangers;
+mod torture;
 mod transport;
 mod workload;
 
@@ -36,6 +37,14 @@ enum Bench {
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
+    /// Pulls the plug on gateway and senders, over and over, and looks for what is lost, repeated or out of order.
+    Torture(torture::Arguments),
+    /// A gateway to be killed.
+    #[command(hide = true)]
+    TortureGateway(torture::GatewayRole),
+    /// A sender to be killed.
+    #[command(hide = true)]
+    TortureSender(torture::SenderRole),
     /// Turns saved result lines into tables and plots.
     Render(render::Arguments),
 }
@@ -56,6 +65,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Transport(arguments) => transport::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
+        Bench::Torture(arguments) => torture::run(arguments)?,
+        Bench::TortureGateway(role) => role.run().map(|()| true)?,
+        Bench::TortureSender(role) => role.run().map(|()| true)?,
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tallylink_journal::{Dir, Journal, Options, Recovery, Retention};
+use tallylink_journal::{Dir, Journal, Options, Recovery, Retention, Store};
 use tallylink_linux::{Network, Remote, Settings};
 use tracing::{info, warn};
 
@@ -64,9 +64,23 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     if let Some(listen) = serve.listen {
         config.listen = listen;
     }
-    log::start(config.log);
     make_data_dir(&config.data_dir())?;
-    let (journal, recovery) = open_journal(&config)?;
+    let path = config.journal_dir();
+    let store = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
+    run_on(store, &config)
+}
+
+/// Runs the gateway, its journal in any store, until SIGTERM or SIGINT. The data directory must be there; the key store and
+/// the status socket are in it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on<S>(store: S, config: &Config) -> Result<(), Error>
+where
+    S: Store<File: Send, Lock: Send> + Send + 'static,
+{
+    log::start(config.log);
+    let (journal, recovery) = Journal::open(store, options(config)?)?;
     tell(&recovery, &config.journal_dir());
 
     let bridge = Arc::new(Bridge::default());
@@ -85,13 +99,13 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
         })?
     };
     let ingest = Ingest::new(streams, put, Arc::clone(&bridge), writer.thread().clone());
-    let mut network = Network::new(&settings(&config), ingest)?;
+    let mut network = Network::new(&settings(config), ingest)?;
     let remote = network.remote();
     let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network)?;
     let _ = send_network.send(remote.clone());
     watch_signals(&bridge, &remote)?;
     let listening = network.local_addr().map_err(Error::Network)?;
-    let status = status::Server::bind(&config, listening, Arc::clone(&bridge))?;
+    let status = status::Server::bind(config, listening, Arc::clone(&bridge))?;
 
     let ready = format!("listening on {listening} for {} peers, data in {}\n", keys.len(), config.data_dir().display());
     let follows = remote.clone();
@@ -148,16 +162,15 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Res
     Ok(())
 }
 
-fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
-    let path = config.journal_dir();
-    let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
+/// How the journal is kept.
+fn options(config: &Config) -> Result<Options, Error> {
     let mut salt = [0; 8];
     getrandom::fill(&mut salt).map_err(tallylink_linux::StartError::Entropy)?;
     let bytes = |limit: Limit<Bytes>| match limit {
         Limit::At(Bytes(bytes)) => Some(bytes),
         Limit::Unlimited => None,
     };
-    let options = Options {
+    Ok(Options {
         salt: u64::from_le_bytes(salt),
         segment_bytes: config.segment.0,
         retention: Retention {
@@ -169,8 +182,7 @@ fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
             },
         },
         ..Options::default()
-    };
-    Ok(Journal::open(dir, options)?)
+    })
 }
 
 fn settings(config: &Config) -> Settings {
