@@ -167,6 +167,13 @@ impl<S: Store> Journal<S> {
         slots.filter(|slot| slot.remembered).map(|slot| (slot.epoch, slot.state()))
     }
 
+    /// One above the highest index that the stream has used, uncommitted ones included: where every epoch began at 0,
+    /// the next at the first free index, how many records were ever appended.
+    #[must_use]
+    pub fn index_end(&self, stream: StreamId) -> u64 {
+        self.streams.get(stream.0).map_or(0, |s| s.index_end)
+    }
+
     /// Begins an epoch at record `first`; an epoch that is known stays as it is.
     ///
     /// Its base will exceed every index of the stream, and be at least `floor`: one above the cursor of every sink.

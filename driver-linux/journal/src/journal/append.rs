@@ -99,7 +99,7 @@ impl<S: Store> Journal<S> {
         if self.failed {
             return Err(Error::Failed);
         }
-        let (slot, base) = self.place(id, epoch)?;
+        let (slot, base) = self.place(id, epoch, to.is_some())?;
         let next = slot.next();
         fits(next)?;
         if base.saturating_add(to.unwrap_or(next).number) >= varint::MAX {
@@ -122,6 +122,7 @@ impl<S: Store> Journal<S> {
             return Err(Error::UnknownEpoch);
         };
         let current = stream.epochs.iter().find(|slot| slot.current).map(|slot| (slot.epoch, slot.base));
+        let index_end = stream.index_end;
         let defines = stream.defined != self.generation || current != Some((epoch, base));
         if defines {
             let identity: [&[u8]; 3] = [&stream.peer, &epoch, self.streams.name(stream)];
@@ -142,20 +143,23 @@ impl<S: Store> Journal<S> {
             slot.advance(to.unwrap_or(next));
             if !slot.dirty {
                 slot.dirty = true;
-                self.dirty.push(Touched { stream: id.0, epoch, current });
+                self.dirty.push(Touched { stream: id.0, epoch, current, index_end });
             }
         }
         stream.note_index();
         Ok(())
     }
 
-    /// The slot of an epoch, and the base its next entry counts from.
+    /// The slot of an epoch, and the base its next entry counts from; a mark uses no index.
     #[inline]
-    fn place(&self, id: StreamId, epoch: [u8; 8]) -> Result<(&Slot, u64), Error> {
+    fn place(&self, id: StreamId, epoch: [u8; 8], uses_index: bool) -> Result<(&Slot, u64), Error> {
         let stream = self.streams.get(id.0).ok_or(Error::UnknownEpoch)?;
         let slot = stream.epochs.find(epoch).ok_or(Error::UnknownEpoch)?;
-        // Another epoch was appended to in between: what follows counts from behind all of it.
-        Ok((slot, if slot.current { slot.base } else { stream.index_end }))
+        let begun = slot.remembered || slot.dirty;
+        // What another epoch was given in between has used the indexes that would come next.
+        let unused = slot.base.saturating_add(slot.next().number) >= stream.index_end;
+        let keeps = slot.current || (begun && (unused || !uses_index));
+        Ok((slot, if keeps { slot.base } else { stream.index_end }))
     }
 
     /// Makes sure that `bytes` fit into the segment and the buffer.

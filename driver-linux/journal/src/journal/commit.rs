@@ -15,6 +15,8 @@ pub(super) struct Touched {
     pub(super) epoch: [u8; 8],
     /// The stream's current epoch and its base before that, as far as it is proven.
     pub(super) current: Option<([u8; 8], u64)>,
+    /// One above the highest index that the stream had used before that, as far as it is proven.
+    pub(super) index_end: u64,
 }
 
 impl<S: Store> Journal<S> {
@@ -63,6 +65,8 @@ impl<S: Store> Journal<S> {
             };
             stream.epochs.end_current();
             stream.epochs.settle(most);
+            // Nobody could read what is given up.
+            stream.index_end = touched.index_end;
             if let Some((epoch, base)) = touched.current {
                 stream.epochs.make_current(epoch, base);
             }
@@ -118,6 +122,7 @@ impl<S: Store> Journal<S> {
                 slot.prove();
             }
             touched.current = stream.epochs.current().map(|slot| (slot.epoch, slot.base));
+            touched.index_end = stream.index_end;
         }
         Ok(())
     }
