@@ -7,7 +7,7 @@ use tallylink_journal::{Gap, Item, Reader, Record};
 use super::{
     contents::{self, Origin, TELLING},
     left::Left,
-    model::{Claim, Claims, EpochId, Epochs, Key},
+    model::{Claim, Claims, EpochId, Epochs},
 };
 
 /// Epochs of a stream that a journal remembers for ever.
@@ -90,8 +90,8 @@ impl Check<'_> {
     /// Finds out which opening each epoch belongs to: from claims, and from records that are like no other.
     fn learn(&mut self, left: &Left) -> Result<()> {
         for (sender, claims) in (0..).zip(self.known.claims) {
-            for (&(stream, key), claim) in claims {
-                if let (Key::Epoch(epoch), Some(life)) = (key, claim.life) {
+            for (&(stream, epoch), claim) in claims {
+                if let Some(life) = claim.life {
                     self.note(sender, stream, epoch, life);
                 }
             }
@@ -180,14 +180,9 @@ impl Check<'_> {
 
     fn claims(&mut self, left: &Left) {
         for (sender, claims) in (0..).zip(self.known.claims) {
-            for (&(stream, key), claim) in claims {
-                let epoch = match key {
-                    Key::Epoch(epoch) => Some(epoch),
-                    Key::Life(life) => self.epochs.epoch(sender, stream, life),
-                };
-                let has = epoch.map_or(Some(0), |epoch| self.has(left, sender, stream, epoch));
-                if let Some(has) = has {
-                    self.claim(sender, stream, key, claim, has);
+            for (&(stream, epoch), claim) in claims {
+                if let Some(has) = self.has(left, sender, stream, epoch) {
+                    self.claim(sender, stream, epoch, claim, has);
                 }
             }
         }
@@ -211,8 +206,12 @@ impl Check<'_> {
         }
     }
 
-    fn claim(&mut self, sender: u32, stream: u32, key: Key, claim: &Claim, has: u64) {
-        let whose = || format!("sender {sender}, stream {stream}, {key:x?}");
+    fn claim(&mut self, sender: u32, stream: u32, epoch: EpochId, claim: &Claim, has: u64) {
+        let whose = || format!("sender {sender}, stream {stream}, epoch {epoch:x?}");
+        if let Some(left) = claim.shrunk_to {
+            self.tally.lost += claim.durable - left;
+            self.complain(|| format!("{}: {} records were durable, the outbox opened with {left}", whose(), claim.durable));
+        }
         if has < claim.stored {
             self.tally.taken_back += claim.stored - has;
             self.complain(|| format!("{}: {} records were STORED, {has} are there", whose(), claim.stored));

@@ -64,11 +64,8 @@ impl Deaths {
     }
 
     fn manner(&mut self) -> Manner {
-        match self.disk {
-            Disk::Files => Manner::Kill,
-            Disk::Volatile if self.below(100) < 30 => Manner::Kill,
-            Disk::Volatile => Manner::PowerCut,
-        }
+        let cut = self.below(100) >= 30;
+        if self.disk == Disk::Volatile && cut { Manner::PowerCut } else { Manner::Kill }
     }
 
     fn below(&mut self, bound: u64) -> u64 {

@@ -4,15 +4,6 @@ use std::collections::BTreeMap;
 /// Names one numbering of a stream.
 pub(super) type EpochId = [u8; 8];
 
-/// What a claim is about: an epoch of a stream, by what the sender knows of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key {
-    /// A sender with an outbox knows its epochs, those of earlier openings too.
-    Epoch(EpochId),
-    /// One without knows that it has one.
-    Life(u32),
-}
-
 /// What a sender was told of one epoch. Only ever more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -24,25 +15,27 @@ pub(super) struct Claim {
     pub(super) durable: u64,
     /// Below this they are STORED.
     pub(super) stored: u64,
+    /// An outbox that was opened again had fewer than were durable.
+    pub(super) shrunk_to: Option<u64>,
 }
 
-/// All claims of one sender, by stream.
-pub(super) type Claims = BTreeMap<(u32, Key), Claim>;
+/// All claims of one sender, by stream and epoch.
+pub(super) type Claims = BTreeMap<(u32, EpochId), Claim>;
 
 /// One line of a sender: what it was told of one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) stream: u32,
-    pub(super) epoch: Option<EpochId>,
+    pub(super) epoch: EpochId,
     pub(super) claim: Claim,
 }
 
 impl Said {
     pub(super) fn line(&self) -> String {
-        let Claim { life, pushed, durable, stored } = self.claim;
-        let epoch = self.epoch.map_or_else(|| "-".into(), |epoch| format!("{:016x}", u64::from_be_bytes(epoch)));
-        let life = life.map_or_else(|| "-".into(), |life| life.to_string());
-        format!("{} {epoch} {life} {pushed} {durable} {stored} .", self.stream)
+        let Claim { life, pushed, durable, stored, shrunk_to: _ } = self.claim;
+        let epoch = u64::from_be_bytes(self.epoch);
+        let life = life.map_or_else(|| "-".to_owned(), |life| life.to_string());
+        format!("{} {epoch:016x} {life} {pushed} {durable} {stored} .", self.stream)
     }
 
     /// `None` for anything else, such as a line that was cut by the sender's death.
@@ -50,26 +43,24 @@ impl Said {
         let words: Vec<&str> = line.split(' ').collect();
         let [stream, epoch, life, pushed, durable, stored, "."] = words[..] else { return None };
         let number = |word: &str| word.parse().ok();
-        let epoch = (epoch != "-").then_some(epoch);
-        let epoch = epoch.map(|epoch| u64::from_str_radix(epoch, 16).map(u64::to_be_bytes));
         Some(Self {
             stream: stream.parse().ok()?,
-            epoch: epoch.transpose().ok()?,
+            epoch: u64::from_str_radix(epoch, 16).ok()?.to_be_bytes(),
             claim: Claim {
                 life: life.parse().ok(),
                 pushed: number(pushed)?,
                 durable: number(durable)?,
                 stored: number(stored)?,
+                shrunk_to: None,
             },
         })
     }
 
     pub(super) fn add_to(&self, claims: &mut Claims) {
-        let key = match (self.epoch, self.claim.life) {
-            (Some(epoch), _) => Key::Epoch(epoch),
-            (None, life) => Key::Life(life.unwrap_or_default()),
-        };
-        let claim = claims.entry((self.stream, key)).or_default();
+        let claim = claims.entry((self.stream, self.epoch)).or_default();
+        if self.claim.life.is_none() && self.claim.durable < claim.durable {
+            claim.shrunk_to = Some(self.claim.durable);
+        }
         claim.life = claim.life.or(self.claim.life);
         claim.pushed = claim.pushed.max(self.claim.pushed);
         claim.durable = claim.durable.max(self.claim.durable);
@@ -86,17 +77,13 @@ pub(super) struct Epochs {
 impl Epochs {
     /// Notes one. False if the epoch is another opening's, or the opening has another epoch.
     pub(super) fn note(&mut self, sender: u32, stream: u32, epoch: EpochId, life: u32) -> bool {
-        let only = self.epoch(sender, stream, life).is_none_or(|known| known == epoch);
+        let others = self.known.iter().filter(|(known, _)| (known.0, known.1) == (sender, stream) && known.2 != epoch);
+        let only = others.map(|(_, other)| *other).all(|other| other != life);
         only && *self.known.entry((sender, stream, epoch)).or_insert(life) == life
     }
 
     pub(super) fn life(&self, sender: u32, stream: u32, epoch: EpochId) -> Option<u32> {
         self.known.get(&(sender, stream, epoch)).copied()
-    }
-
-    pub(super) fn epoch(&self, sender: u32, stream: u32, life: u32) -> Option<EpochId> {
-        let of_stream = self.known.iter().filter(|(known, _)| (known.0, known.1) == (sender, stream));
-        of_stream.filter(|(_, known)| **known == life).map(|(known, _)| known.2).next()
     }
 }
 
