@@ -30,14 +30,51 @@ pub(super) struct Deaths {
     random: SplitMix64,
     senders: u32,
     disk: Disk,
+    /// Who was only killed just now.
+    killed: Option<Victim>,
+}
+
+/// One process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Gateway,
+    Sender(usize),
 }
 
 impl Deaths {
     pub(super) fn of(terms: &Terms) -> Self {
-        Self { random: SplitMix64(terms.seed ^ 0xdead), senders: terms.senders, disk: terms.disk }
+        Self { random: SplitMix64(terms.seed ^ 0xdead), senders: terms.senders, disk: terms.disk, killed: None }
     }
 
     pub(super) fn draw(&mut self) -> Death {
+        if let Some(victim) = self.killed.take()
+            && self.below(2) == 0
+        {
+            return self.cut_after_kill(victim);
+        }
+        let death = self.any();
+        let kills = |manner: &Option<Manner>| self.disk == Disk::Volatile && *manner == Some(Manner::Kill);
+        let sender = death.senders.iter().position(kills).map(Victim::Sender);
+        self.killed = sender.or_else(|| kills(&death.gateway).then_some(Victim::Gateway));
+        death
+    }
+
+    /// The power goes soon after a kill: what the next process found in memory must be on the disk by then.
+    fn cut_after_kill(&mut self, victim: Victim) -> Death {
+        let mut death = Death {
+            after: Duration::from_micros(10_000 + self.below(120_000)),
+            gateway: None,
+            senders: vec![None; self.senders as usize],
+            dead_for: Duration::ZERO,
+        };
+        match victim {
+            Victim::Gateway => death.gateway = Some(Manner::PowerCut),
+            Victim::Sender(sender) => death.senders[sender] = Some(Manner::PowerCut),
+        }
+        death
+    }
+
+    fn any(&mut self) -> Death {
         // In the middle of opening, before anything is on its way, while it is, and after segments changed.
         let (least, most) = match self.below(100) {
             0..20 => (0, 8_000),

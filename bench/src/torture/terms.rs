@@ -55,7 +55,7 @@ impl Terms {
             segment: one_of(&[16 << 10, 64 << 10, 1 << 20]),
             retain: Some(one_of(&[0, 0, 128 << 10])).filter(|bytes| *bytes > 0),
             commit_interval: Duration::from_millis(one_of(&[0, 2, 10])),
-            slowest_sync: Duration::from_millis(one_of(&[0, 5, 20])),
+            slowest_sync: Duration::from_millis(one_of(&[0, 10, 40])),
         }
     }
 }
