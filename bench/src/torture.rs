@@ -97,7 +97,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         if let Some(complaint) = outcome.complaint() {
             whole = false;
             eprintln!("world {} (seed {}): {complaint}", outcome.terms.number, arguments.seed);
-            eprintln!("  what is left of it is in {}", outcome.dir.display());
+            if arguments.ignore.is_none() {
+                eprintln!("  what is left of it is in {}", outcome.dir.display());
+            }
         }
     }
     Ok(whole)

@@ -54,7 +54,14 @@ pub(super) fn stream_name(stream: u32) -> String {
 
 /// Checks one journal, of which `left` is a copy.
 pub(super) fn check(left: &Left, known: &Known<'_>, epochs: &mut Epochs) -> Result<Tally> {
-    let mut check = Check { known, epochs, tally: Tally::default(), tracks: BTreeMap::new(), newest: BTreeMap::new(), expected: Vec::new() };
+    let mut check = Check {
+        known,
+        epochs,
+        tally: Tally::default(),
+        tracks: BTreeMap::new(),
+        newest: BTreeMap::new(),
+        expected: Vec::new(),
+    };
     if let Some(damage) = left.damage() {
         check.tally.damaged = 1;
         check.complain(|| damage);
@@ -115,7 +122,9 @@ impl Check<'_> {
     fn note(&mut self, sender: u32, stream: u32, epoch: EpochId, life: u32) {
         if !self.epochs.note(sender, stream, epoch, life) {
             self.tally.altered += 1;
-            self.complain(|| format!("sender {sender}, stream {stream}: epoch {epoch:x?} names contents of two openings"));
+            self.complain(|| {
+                format!("sender {sender}, stream {stream}: epoch {epoch:x?} names contents of two openings")
+            });
         }
     }
 
@@ -210,7 +219,9 @@ impl Check<'_> {
         let whose = || format!("sender {sender}, stream {stream}, epoch {epoch:x?}");
         if let Some(left) = claim.shrunk_to {
             self.tally.lost += claim.durable - left;
-            self.complain(|| format!("{}: {} records were durable, the outbox opened with {left}", whose(), claim.durable));
+            self.complain(|| {
+                format!("{}: {} records were durable, the outbox opened with {left}", whose(), claim.durable)
+            });
         }
         if has < claim.stored {
             self.tally.taken_back += claim.stored - has;
@@ -233,4 +244,3 @@ impl Tally {
         self.complaint.is_none()
     }
 }
-

@@ -29,7 +29,7 @@ pub(super) fn record(seed: u64, origin: Origin, number: u64, into: &mut Vec<u8>)
         90..98 => below(8_001),
         _ => below(48_001),
     };
-    let least = if number % TELLS == 0 { TELLING } else { 0 };
+    let least = if number.is_multiple_of(TELLS) { TELLING } else { 0 };
     into.clear();
     into.resize((len as usize).max(least), 0);
     for piece in into.chunks_mut(8) {

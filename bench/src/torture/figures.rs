@@ -12,8 +12,11 @@ use crate::{
 
 const CASE: &str = "both sides killed";
 
+/// Something that is counted.
+type Counted = (&'static str, fn(&Tally) -> u64);
+
 /// What must be zero.
-const FAULTS: [(&str, fn(&Tally) -> u64); 6] = [
+const FAULTS: [Counted; 6] = [
     ("lost", |tally| tally.lost),
     ("repeated", |tally| tally.repeated),
     ("out_of_order", |tally| tally.out_of_order),

@@ -82,10 +82,10 @@ impl SenderRole {
         loop {
             let finishing = finish.load(Ordering::Relaxed);
             for lane in &mut lanes {
-                if !finishing && random.next() % 3 == 0 {
+                if !finishing && random.next().is_multiple_of(3) {
                     lane.push(self.seed, 1 + random.next() % BURST)?;
                 }
-                if finishing || random.next() % 8 == 0 {
+                if finishing || random.next().is_multiple_of(8) {
                     lane.stream.flush_durable(PATIENCE)?;
                 }
                 lane.tell()?;
@@ -110,7 +110,8 @@ impl SenderRole {
             let origin = Origin { sender: self.sender, stream, life: self.life };
             let owner = Owner { peer, stream: Name::new(&stream_name(stream)).context("a name")? };
             let mut random = SplitMix64(self.drive.chance ^ (u64::from(stream) + 1));
-            let options = OutboxOptions { salt: random.next() | 1, segment_bytes: self.segment, ..OutboxOptions::default() };
+            let options =
+                OutboxOptions { salt: random.next() | 1, segment_bytes: self.segment, ..OutboxOptions::default() };
             let outbox = Outbox::open(store, &owner, Epoch(random.next().to_be_bytes()), &options)?;
             let inherited: Vec<EpochNow> = outbox.epochs().collect();
             let epoch = outbox.fresh();
