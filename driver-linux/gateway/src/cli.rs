@@ -7,12 +7,13 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::{Config, Place};
 use crate::demo::{Demo, DemoSender};
 use crate::keystore::KeyStore;
+use crate::outbox::Outbox;
 use crate::peer::PeerCommand;
 use crate::query::Query;
 use crate::send::Send;
 use crate::serve::Serve;
 use crate::status::Status;
-use crate::{Error, Exit, demo, peer, query, send, serve, status};
+use crate::{Error, Exit, demo, outbox, peer, query, send, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -67,12 +68,29 @@ Examples:
     ///
     /// Records are the lines of standard input (the newline belongs to the record), frames, or whole files. The exit
     /// code is 0 only when all of them are on the gateway's disk.
+    ///
+    /// With --outbox they are on this machine's disk first, and leave only from there: the gateway may be away, and this
+    /// program and the power may fail. The next run with the same outbox and stream delivers what is left before
+    /// anything new. To go on with the same input after a crash, start again with --resume and all of the input, and
+    /// give each input a stream or an outbox of its own.
     #[command(after_help = "\
 Examples:
   tallylink send --to 192.0.2.1:7433 --key roof.key --stream images *.jpg
   seq 1 1000000 | tallylink send --to gw.example:7433 --key roof.key --stream numbers
-  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log")]
+  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log
+  tallylink send --key roof.key --stream numbers --outbox ./outbox --resume <numbers.txt
+      goes on with the same input after a crash, as often as it takes
+  tallylink send --key roof.key --outbox ./outbox
+      delivers what is left there")]
     Send(Send),
+    /// Show what waits in a directory of outboxes, also while a sender has it open
+    ///
+    /// Tells for each stream whose it is, how many records wait and since when, and how many it ever held.
+    #[command(after_help = "\
+Examples:
+  tallylink outbox ./outbox
+  tallylink outbox ./outbox --json | jq '.streams[] | {stream, waiting, ever}'")]
+    Outbox(Outbox),
     /// Ask the running gateway for its counters, peers, sockets and disk
     #[command(after_help = "\
 Examples:
@@ -122,6 +140,7 @@ impl Cli {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
             Command::Serve(serve) => serve::run(serve, config),
             Command::Send(send) => send::run(&send, &config),
+            Command::Outbox(args) => outbox::run(&args),
             Command::Status(status) => status::run(&status, &config),
             Command::Query(query) => query::run(query, &config),
             Command::Demo(demo) => demo::run(&demo, named),

@@ -11,6 +11,7 @@
 //! | [`demo`] | all of it once, over a bad network |
 //! | [`device`] | what a device needs of its key, in every form `peer add` prints |
 //! | [`host_port`] | where a gateway can be reached |
+//! | [`outbox`] | what waits to be sent |
 //! | [`peer`] | the `peer` commands |
 //! | [`private_file`] | files that only their owner may read |
 //! | [`query`] | printing what the journal holds |
@@ -29,6 +30,7 @@ mod hex;
 pub mod host_port;
 pub mod keystore;
 mod log;
+pub mod outbox;
 mod output;
 pub mod peer;
 mod peer_id;

@@ -15,6 +15,7 @@ mod bridge;
 mod ingest;
 mod peers;
 mod queue;
+mod rollback;
 mod status;
 mod streams;
 mod writer;

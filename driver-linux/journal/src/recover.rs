@@ -276,7 +276,7 @@ fn sealed_of(link: &Link, counted: u64) -> Sealed {
 }
 
 /// Takes over one entry. `false` if it means nothing, since the definition it needs is damaged.
-fn apply(streams: &mut Streams, report: &mut Recovery, entry: Entry, body: &[u8]) -> bool {
+pub(crate) fn apply(streams: &mut Streams, report: &mut Recovery, entry: Entry, body: &[u8]) -> bool {
     match entry {
         Entry::Group { .. } => true,
         Entry::Define { stream, base, next } => {

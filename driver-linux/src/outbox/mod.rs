@@ -83,16 +83,15 @@ pub struct OutboxOptions {
     /// How long records wait for others to share a write with, unless somebody waits for them: for the thread that drives
     /// the outbox.
     pub group_every: Duration,
+    /// Openings whose records may wait at the same time, at most 1,000.
+    pub max_openings: usize,
 }
 
 impl Default for OutboxOptions {
     fn default() -> Self {
-        Self { salt: 0, segment_bytes: 16 << 20, group_every: Duration::from_millis(5) }
+        Self { salt: 0, segment_bytes: 16 << 20, group_every: Duration::from_millis(5), max_openings: 1000 }
     }
 }
-
-/// Openings whose records may wait at the same time: a journal remembers that many epochs.
-const MOST_EPOCHS: usize = Options::MOST_EPOCHS - 8;
 
 /// The records of one stream that are on their way to being STORED.
 pub struct Outbox<S: Store = Dir> {
@@ -122,7 +121,8 @@ impl<S: Store + Clone> Outbox<S> {
             salt: options.salt,
             segment_bytes: options.segment_bytes,
             max_streams: 1,
-            remembered_epochs: Options::MOST_EPOCHS,
+            // Beside those that wait, some that are delivered: the next one names its predecessor.
+            remembered_epochs: options.max_openings.min(1000) + 24,
             retention: Retention { freed: true, ..Retention::default() },
             ..Options::default()
         };
@@ -164,8 +164,9 @@ impl<S: Store + Clone> Outbox<S> {
     /// # Errors
     /// Then [`Outbox::rewind`], and the same group again later: nothing of it is lost, and nothing goes in twice.
     pub fn append(&mut self, group: &Group, now_us: u64) -> Result<(), OutboxError> {
-        if !self.epochs.has(self.fresh) && self.epochs.undelivered() >= MOST_EPOCHS {
-            return Err(OutboxError::TooManyOpenings { most: MOST_EPOCHS });
+        let most = self.options.max_openings.min(1000);
+        if !self.epochs.has(self.fresh) && self.epochs.undelivered() >= most {
+            return Err(OutboxError::TooManyOpenings { most });
         }
         self.latest_us = self.latest_us.max(now_us);
         self.journal.begin_epoch(self.stream, self.fresh.0, 0, 0)?;

@@ -14,6 +14,7 @@ fn every_command_has_examples() {
         &["peer", "rotate"],
         &["serve"],
         &["send"],
+        &["outbox"],
         &["status"],
         &["query"],
         &["demo"],

@@ -68,21 +68,18 @@ impl<S: Store> Journal<S> {
 
     /// Marks that the owner of the records, a sender, needs nothing of the epoch below `below` any more.
     ///
-    /// Durable with the next [`commit`](Self::commit); an outbox opened later begins there.
+    /// Durable with the next [`commit`](Self::commit); an outbox opened later begins there. Where the disk has no room for
+    /// the mark, [`maintain`](Self::maintain) goes by it all the same: what is freed makes room.
     ///
     /// # Errors
     /// As [`append`](Self::append); [`BadChunk`](Error::BadChunk) if `below` was never appended.
     pub fn freed(&mut self, stream: StreamId, epoch: [u8; 8], below: u64) -> Result<(), Error> {
-        let fits = |next: Position| {
-            let there = below <= next.number;
-            there.then_some(()).ok_or(Error::BadChunk("what is freed was never appended"))
-        };
-        let entry = Entry::Freed { stream: stream.0, below };
-        self.put(stream, epoch, &entry, &[], None, fits)?;
-        if let Some(slot) = self.streams.get_mut(stream.0).and_then(|s| s.epochs.find_mut(epoch)) {
-            slot.freed = slot.freed.max(below);
+        let slot = self.streams.get_mut(stream.0).and_then(|s| s.epochs.find_mut(epoch)).ok_or(Error::UnknownEpoch)?;
+        if below > slot.next().number {
+            return Err(Error::BadChunk("what is freed was never appended"));
         }
-        Ok(())
+        slot.freed = slot.freed.max(below);
+        self.put(stream, epoch, &Entry::Freed { stream: stream.0, below }, &[], None, |_| Ok(()))
     }
 
     /// Puts one entry of a stream into the buffer, its definition before it where one is due.

@@ -195,7 +195,7 @@ impl Walk {
 }
 
 /// The segments from `from` to the synced place, each with how much of it counts.
-pub(super) fn synced_segments<S: Store>(
+pub(crate) fn synced_segments<S: Store>(
     store: &S,
     published: &Published,
     from: u64,

@@ -4,6 +4,7 @@ mod common;
 mod damage;
 mod disk;
 mod follow;
+mod inspect;
 mod power_cut;
 mod retention;
 mod round_trip;

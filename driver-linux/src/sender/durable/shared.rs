@@ -2,12 +2,13 @@
 
 use super::error::DurableError;
 use super::handover::Handover;
+use crate::clock;
 use crate::outbox::{Group, OutboxError};
 use crate::wake::Gate;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tallylink_core::Epoch;
 
 /// What may wait in memory for the disk, unless one record is longer.
@@ -326,6 +327,22 @@ impl Progress {
     #[must_use]
     pub fn inherited(&self) -> u64 {
         self.shared.inherited.load(Ordering::Acquire)
+    }
+
+    /// As [`DurableStream::flush_durable`](super::DurableStream::flush_durable), for what was pushed when this was called.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn flush_durable(&self, timeout: Duration) -> Result<(), DurableError> {
+        self.shared.flush_durable(clock::deadline(timeout))
+    }
+
+    /// As [`DurableStream::flush`](super::DurableStream::flush), for what was pushed when this was called.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn flush(&self, timeout: Duration) -> Result<(), DurableError> {
+        self.shared.flush(clock::deadline(timeout))
     }
 
     /// True when the receiver has more of an epoch than this outbox ever had: the outbox was restored or copied.
