@@ -20,7 +20,6 @@ mod figures;
 mod gateway;
 mod left;
 mod model;
-mod process;
 mod sender;
 mod terms;
 mod world;

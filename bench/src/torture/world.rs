@@ -28,11 +28,10 @@ use super::{
     deaths::{Death, Deaths, Manner},
     left,
     model::{Claims, Epochs, Said},
-    process::Process,
     sender::FINISH,
     terms::{Disk, Drive, Terms, UP},
 };
-use crate::{clock, workload::SplitMix64};
+use crate::{clock, process::Process, workload::SplitMix64};
 
 /// No step towards the end for so long is a failure; where a sync is missing, one may not come.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! This program once more, in one of its roles.
+//! This program once more, in one of its roles: a process of its own.
 use std::{
     env,
     fs::File,
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A running process. It is killed when nobody has it any more.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     listener: Option<JoinHandle<()>>,
@@ -19,7 +19,7 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts it; `listen` gets every whole line that it says.
-    pub(super) fn start(
+    pub(crate) fn start(
         arguments: &[String],
         log: &File,
         mut listen: impl FnMut(&str) + Send + 'static,
@@ -38,32 +38,37 @@ impl Process {
     }
 
     /// SIGKILL: no code of it runs after this. Returns when all that it said was heard.
-    pub(super) fn kill(&mut self) -> Result<()> {
+    pub(crate) fn kill(&mut self) -> Result<()> {
         self.child.kill()?;
         self.wait().map(drop)
     }
 
     /// SIGTERM.
-    pub(super) fn stop(&mut self) -> Result<ExitStatus> {
+    pub(crate) fn stop(&mut self) -> Result<ExitStatus> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("a process id")?;
         kill_process(pid, Signal::TERM)?;
         self.wait()
     }
 
     /// Tells it something.
-    pub(super) fn tell(&mut self, line: &str) {
+    pub(crate) fn tell(&mut self, line: &str) {
         if let Some(stdin) = &mut self.stdin {
             // One that cannot be told has ended, which its exit says better.
             let _ = writeln!(stdin, "{line}");
         }
     }
 
+    /// What the system calls it.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// How it ended, if it did by itself.
-    pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
-    pub(super) fn wait(&mut self) -> Result<ExitStatus> {
+    pub(crate) fn wait(&mut self) -> Result<ExitStatus> {
         let status = self.child.wait()?;
         match self.listener.take().map(JoinHandle::join) {
             Some(Err(_)) => Err(anyhow!("a listener panicked")),
