@@ -10,6 +10,7 @@ mod marks;
 mod options;
 mod render;
 mod report;
+mod start_up;
 mod statistics;
 mod strangers;
 mod torture;
@@ -34,6 +35,11 @@ enum Bench {
     Transport(transport::Arguments),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
+    /// How long, and with how much memory, a gateway and a sender open a large journal.
+    StartUp(start_up::Arguments),
+    /// An outbox's journal, opened for `start-up` in a process of its own.
+    #[command(hide = true)]
+    OpenOutbox(start_up::Open),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -64,6 +70,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let passed = match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::StartUp(arguments) => start_up::run(arguments)?,
+        Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Torture(arguments) => torture::run(arguments)?,
         Bench::TortureGateway(role) => role.run().map(|()| true)?,

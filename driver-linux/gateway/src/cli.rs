@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::check::Check;
 use crate::config::{Config, Place};
 use crate::demo::{Demo, DemoSender};
 use crate::keystore::KeyStore;
@@ -13,7 +14,7 @@ use crate::query::Query;
 use crate::send::Send;
 use crate::serve::Serve;
 use crate::status::Status;
-use crate::{Error, Exit, demo, outbox, peer, query, send, serve, status};
+use crate::{Error, Exit, check, demo, outbox, peer, query, send, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -107,6 +108,18 @@ Examples:
   tallylink query --follow --json | jq .data
   tallylink query --peer roof --stream images --from 7 --to 8 --format raw > image.jpg")]
     Query(Query),
+    /// Look at every byte of a journal, an outbox or a data directory, also while a gateway runs
+    ///
+    /// Tells for each segment and stream what is whole, what is damaged, and which records that costs. Changes nothing
+    /// unless asked: --repair copies damaged bytes to the file `set-aside` beside the segments (damaged lines of the key
+    /// store to `keys/damaged`) and marks their places, touches nothing else, and needs the gateway or sender stopped.
+    /// The exit code is 0 when all is whole and 13 when something is damaged.
+    #[command(after_help = "\
+Examples:
+  tallylink check                       everything in this user's data directory
+  tallylink check /var/lib/tallylink --json | jq 'select(.whole | not)'
+  tallylink check ./outbox --repair     after a copy was made")]
+    Check(Check),
     /// Show all of it on this machine: a bad network, a gateway that is killed, and what arrives
     ///
     /// Starts a gateway, senders and between them a relay that loses, reorders and duplicates datagrams; kills the
@@ -143,6 +156,7 @@ impl Cli {
             Command::Outbox(args) => outbox::run(&args),
             Command::Status(status) => status::run(&status, &config),
             Command::Query(query) => query::run(query, &config),
+            Command::Check(args) => check::run(&args, &config),
             Command::Demo(demo) => demo::run(&demo, named),
             Command::DemoSender(args) => demo::run_sender(&args),
             Command::Config => peer::print(&config.to_toml()),

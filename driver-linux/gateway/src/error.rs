@@ -78,6 +78,16 @@ pub enum Error {
         /// How many.
         places: u64,
     },
+    /// Something that was checked is not whole.
+    #[error("{} is damaged in {places} places; {}", dir.display(), after_check(*repaired))]
+    CheckFoundDamage {
+        /// What was checked.
+        dir: PathBuf,
+        /// How many.
+        places: u64,
+        /// After a repair, too.
+        repaired: bool,
+    },
     /// The data directory is of no use.
     #[error("{} cannot be made or used: {error}; check its rights, or give another with --data", dir.display())]
     DataDir {
@@ -228,7 +238,9 @@ impl Error {
             Self::Usage(_) => Exit::Usage,
             Self::Journal(tallylink_journal::Error::Locked { .. }) => Exit::JournalLocked,
             Self::Journal(tallylink_journal::Error::Version { .. } | tallylink_journal::Error::Foreign { .. })
-            | Self::JournalDamaged { .. } => Exit::JournalDamaged,
+            | Self::Journal(tallylink_journal::Error::Unidentified { .. })
+            | Self::JournalDamaged { .. }
+            | Self::CheckFoundDamage { .. } => Exit::JournalDamaged,
             Self::Start { why: tallylink_linux::StartError::Bind { source, .. } }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>
             {
@@ -254,6 +266,14 @@ impl Error {
             | Self::Status { .. } => Exit::Failed,
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,
         }
+    }
+}
+
+fn after_check(repaired: bool) -> &'static str {
+    if repaired {
+        "a repair did not help: check the disk itself"
+    } else {
+        "everything else is whole; `tallylink check --repair` sets the damage aside, and keeps it"
     }
 }
 

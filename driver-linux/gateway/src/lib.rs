@@ -5,6 +5,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`check`] | whether what is on disk is whole, and setting aside what is not |
 //! | [`cli`] | commands, options and their help |
 //! | [`config`] | the configuration file and its keys |
 //! | [`keystore`] | peers and their keys on disk, and following them while they change |
@@ -19,6 +20,7 @@
 //! | [`serve`] | the gateway |
 //! | [`status`] | asking the gateway how it is |
 
+pub mod check;
 pub mod cli;
 mod clock;
 pub mod config;

@@ -26,7 +26,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,6 +65,7 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     if let Some(listen) = serve.listen {
         config.listen = listen;
     }
+<<<<<<< HEAD
     make_data_dir(&config.data_dir())?;
     let path = config.journal_dir();
     let store = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
@@ -82,6 +83,18 @@ where
 {
     log::start(config.log);
     let (journal, recovery) = Journal::open(store, options(config)?)?;
+=======
+    log::start(config.log);
+    let stop = watch_for_the_first_signal()?;
+    make_data_dir(&config.data_dir())?;
+    let (journal, recovery) = match open_journal(&config, &stop) {
+        Err(Error::Journal(tallylink_journal::Error::Stopped)) => {
+            info!("stopped before the journal was open; the next start begins again");
+            return Ok(());
+        }
+        opened => opened?,
+    };
+>>>>>>> outbox
     tell(&recovery, &config.journal_dir());
 
     let bridge = Arc::new(Bridge::default());
@@ -104,7 +117,7 @@ where
     let remote = network.remote();
     let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network)?;
     let _ = send_network.send(remote.clone());
-    watch_signals(&bridge, &remote)?;
+    watch_signals(&bridge, &remote, &stop)?;
     let listening = network.local_addr().map_err(Error::Network)?;
     let status = status::Server::bind(config, listening, Arc::clone(&bridge))?;
 
@@ -163,8 +176,14 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Res
     Ok(())
 }
 
+<<<<<<< HEAD
 /// How the journal is kept.
 fn options(config: &Config) -> Result<Options, Error> {
+=======
+fn open_journal(config: &Config, stop: &Arc<AtomicBool>) -> Result<(Journal<Dir>, Recovery), Error> {
+    let path = config.journal_dir();
+    let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
+>>>>>>> outbox
     let mut salt = [0; 8];
     getrandom::fill(&mut salt).map_err(tallylink_linux::StartError::Entropy)?;
     let bytes = |limit: Limit<Bytes>| match limit {
@@ -183,7 +202,12 @@ fn options(config: &Config) -> Result<Options, Error> {
             },
         },
         ..Options::default()
+<<<<<<< HEAD
     })
+=======
+    };
+    Ok(Journal::open_until(dir, options, stop)?)
+>>>>>>> outbox
 }
 
 fn settings(config: &Config) -> Settings {
@@ -213,9 +237,16 @@ fn tell(recovery: &Recovery, journal: &Path) {
             recovery.torn_bytes
         );
     }
+    if recovery.broken_checkpoints > 0 {
+        warn!(
+            "{} of the two checkpoints in {dir} was damaged, or cut short by a power cut; it is written anew from the rest",
+            recovery.broken_checkpoints
+        );
+    }
     if recovery.damaged_places > 0 || recovery.missing_segments > 0 {
         warn!(
-            "the journal in {dir} is damaged in {} places ({} bytes), and {} segments are missing; everything else is used",
+            "the journal in {dir} is damaged in {} places ({} bytes), and {} segments are missing; everything else is used; \
+             `tallylink check` tells what is lost",
             recovery.damaged_places, recovery.damaged_bytes, recovery.missing_segments
         );
     }
@@ -227,16 +258,24 @@ fn make_data_dir(dir: &Path) -> Result<(), Error> {
     made.map_err(|error| Error::DataDir { dir: dir.to_owned(), error })
 }
 
-/// The first signal asks the gateway to stop; the second does not ask.
-fn watch_signals(bridge: &Arc<Bridge>, remote: &Remote<Ingest>) -> Result<(), Error> {
-    let failed = Error::Network;
-    let second = Arc::new(AtomicBool::new(false));
+/// The first signal asks the gateway to stop, from its start on; the second does not ask.
+fn watch_for_the_first_signal() -> Result<Arc<AtomicBool>, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let exit = i32::from(Exit::Interrupted as u8);
-        signal_hook::flag::register_conditional_shutdown(signal, exit, Arc::clone(&second)).map_err(failed)?;
-        signal_hook::flag::register(signal, Arc::clone(&second)).map_err(failed)?;
+        signal_hook::flag::register_conditional_shutdown(signal, exit, Arc::clone(&stop)).map_err(Error::Network)?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Error::Network)?;
     }
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    Ok(stop)
+}
+
+/// Tells the network thread of the first signal.
+fn watch_signals(bridge: &Arc<Bridge>, remote: &Remote<Ingest>, stop: &AtomicBool) -> Result<(), Error> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(Error::Network)?;
+    // It may have come before anybody waited for it.
+    if stop.load(Ordering::Relaxed) {
+        bridge.stop();
+    }
     let (bridge, remote) = (Arc::clone(bridge), remote.clone());
     spawn("signals", move || {
         if signals.forever().next().is_some() {

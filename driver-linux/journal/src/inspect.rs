@@ -5,6 +5,7 @@ use std::io;
 use crate::checkpoint::{self, Summary};
 use crate::chunk::EpochState;
 use crate::error::{At, Error};
+use crate::halt::Halt;
 use crate::options::Options;
 use crate::position::{self, POSITION_FILE};
 use crate::reader::synced_segments;
@@ -45,7 +46,8 @@ pub fn inspect<S: Store>(store: &S) -> Result<Vec<StreamNow>, Error> {
 }
 
 fn look<S: Store>(store: &S) -> Result<Vec<StreamNow>, Error> {
-    let loaded = checkpoint::load(store, Options::MOST_EPOCHS).at(|| store.describe(""), "read the checkpoints")?;
+    let loaded = checkpoint::load(store, Options::MOST_EPOCHS, &Halt::default())
+        .at(|| store.describe(""), "read the checkpoints")?;
     if let Some((slot, version)) = loaded.unknown {
         return Err(Error::Version { file: store.describe(checkpoint::FILES[slot]), version });
     }

@@ -235,7 +235,7 @@ impl<S: Store> Reader<S> {
             Step::Entry { at, entry } => {
                 let to = scanner.at();
                 let known = match entry {
-                    Entry::Group { .. } | Entry::Freed { .. } => true,
+                    Entry::Group { .. } | Entry::Freed { .. } | Entry::Void => true,
                     Entry::Define { stream, base, next } => match Identity::read(scanner.body()) {
                         Some(who) => {
                             return Ok(self.tracks.define(stream, who, base, next).map(|lost| Stop::Gap {

@@ -8,7 +8,11 @@
 
 mod faults;
 mod inode;
+<<<<<<< HEAD
 mod volatile;
+=======
+mod look;
+>>>>>>> outbox
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,7 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use faults::{Fault, Operation};
 use inode::Inode;
+<<<<<<< HEAD
 pub use volatile::{Volatile, VolatileFile};
+=======
+pub use look::{Kind, entries};
+>>>>>>> outbox
 
 use crate::store::{Store, StoreFile, SyncSite};
 

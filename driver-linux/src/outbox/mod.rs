@@ -1,4 +1,4 @@
-//! A sender's outbox on disk: one stream's records, from the push until the receiver has stored them (storage §9).
+//! A sender's outbox on disk: one stream's records, from the push until the receiver has stored them (storage §10).
 //!
 //! [`Outbox`] is a state machine over one journal. It has no thread, reads no clock and draws nothing at random: what
 //! drives it (the thread behind [`Sender::open_durable`](crate::Sender::open_durable), or a test) calls
@@ -263,6 +263,15 @@ impl<S: Store + Clone> Outbox<S> {
     /// The disk failed; the next call tries again.
     pub fn maintain(&mut self, now_us: u64) -> Result<Maintained, OutboxError> {
         Ok(self.journal.maintain(now_us)?)
+    }
+
+    /// Commits and ends; the next opening is quicker than after a crash.
+    ///
+    /// # Errors
+    /// The disk failed; what was durable stays so.
+    pub fn close(mut self) -> Result<(), OutboxError> {
+        self.commit()?;
+        Ok(self.journal.close()?)
     }
 
     /// The epoch, first number and predecessor that sending begins with.

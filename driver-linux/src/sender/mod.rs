@@ -23,6 +23,41 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Records that outlive the program
+//!
+//! ```
+//! use tallylink_core::{KeyId, PeerId, crypto::Psk};
+//! use tallylink_linux::{Receiver, Sender};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let outbox = directory.path().join("temperature");
+//! let (id, key) = (PeerId(*b"sensor-1"), [7; 16]);
+//! # let gateway = Receiver::bind("127.0.0.1:0")?.local_addr();
+//! // The gateway is away: the record is on disk, and this program may end.
+//! let sender = Sender::connect(&gateway.to_string(), id, KeyId(0), Psk::from_bytes(key))?;
+//! let mut stream = sender.open_durable("temperature", &outbox)?;
+//! stream.push(b"21.5")?;
+//! stream.flush_durable(Duration::from_secs(10))?;
+//! drop((stream, sender));
+//!
+//! // It is back, and so is the program: what is left goes first.
+//! let mut receiver = Receiver::bind(gateway)?;
+//! receiver.add_peer(id, KeyId(0), Psk::from_bytes(key))?;
+//! let sender = Sender::connect(&gateway.to_string(), id, KeyId(0), Psk::from_bytes(key))?;
+//! let mut stream = sender.open_durable("temperature", &outbox)?;
+//! assert_eq!(stream.history(), 1);
+//! stream.push(b"21.6")?;
+//! for expected in [b"21.5", b"21.6"] {
+//!     let taken = receiver.next(Duration::from_secs(10)).ok_or("nothing came")?;
+//!     assert_eq!(taken.bytes, expected);
+//! }
+//! stream.flush(Duration::from_secs(10))?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod dial;
 mod durable;

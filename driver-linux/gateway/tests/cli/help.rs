@@ -17,6 +17,7 @@ fn every_command_has_examples() {
         &["outbox"],
         &["status"],
         &["query"],
+        &["check"],
         &["demo"],
         &["config"],
     ] {

@@ -1,6 +1,7 @@
 //! The built program from end to end, as a person at a terminal or a script meets it.
 
 mod bad_input;
+mod check;
 mod common;
 mod delivery;
 mod gateway;

@@ -243,7 +243,7 @@ fn preallocate<F: StoreFile>(file: &mut F, wanted: u64, least: u64) -> io::Resul
 fn arrival_of(entry: &Entry) -> u64 {
     match *entry {
         Entry::Chunk(ChunkHead { arrival_us, .. }) | Entry::Gap { arrival_us, .. } => arrival_us,
-        Entry::Group { .. } | Entry::Define { .. } | Entry::Freed { .. } => 0,
+        Entry::Group { .. } | Entry::Define { .. } | Entry::Freed { .. } | Entry::Void => 0,
     }
 }
 

@@ -73,6 +73,15 @@ impl<S: Store> Journal<S> {
         }
     }
 
+    /// Commits and ends, giving back what was preallocated: the next opening has less to look through.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn close(mut self) -> Result<(), Error> {
+        self.commit()?;
+        self.seal()
+    }
+
     /// The bytes appended since the last commit, headers included.
     #[must_use]
     pub fn pending_bytes(&self) -> u64 {

@@ -63,7 +63,7 @@ impl<S: Store + Clone> Keeper<S> {
             self.confirm();
             self.write(closing);
             if closing && (self.over || (self.group.is_empty() && self.shared.queued().0 == 0)) {
-                return;
+                break;
             }
             let handed_on = self.hand_on();
             if handed_on {
@@ -78,6 +78,10 @@ impl<S: Store + Clone> Keeper<S> {
                 }
                 None => thread::park(),
             }
+        }
+        if !self.over && self.retry.is_none() {
+            // Only the next opening is quicker for it.
+            let _ = self.outbox.close();
         }
     }
 
