@@ -65,7 +65,6 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     if let Some(listen) = serve.listen {
         config.listen = listen;
     }
-<<<<<<< HEAD
     make_data_dir(&config.data_dir())?;
     let path = config.journal_dir();
     let store = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
@@ -82,19 +81,14 @@ where
     S: Store<File: Send, Lock: Send> + Send + 'static,
 {
     log::start(config.log);
-    let (journal, recovery) = Journal::open(store, options(config)?)?;
-=======
-    log::start(config.log);
     let stop = watch_for_the_first_signal()?;
-    make_data_dir(&config.data_dir())?;
-    let (journal, recovery) = match open_journal(&config, &stop) {
-        Err(Error::Journal(tallylink_journal::Error::Stopped)) => {
+    let (journal, recovery) = match Journal::open_until(store, options(config)?, &stop) {
+        Err(tallylink_journal::Error::Stopped) => {
             info!("stopped before the journal was open; the next start begins again");
             return Ok(());
         }
         opened => opened?,
     };
->>>>>>> outbox
     tell(&recovery, &config.journal_dir());
 
     let bridge = Arc::new(Bridge::default());
@@ -176,14 +170,8 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Res
     Ok(())
 }
 
-<<<<<<< HEAD
 /// How the journal is kept.
 fn options(config: &Config) -> Result<Options, Error> {
-=======
-fn open_journal(config: &Config, stop: &Arc<AtomicBool>) -> Result<(Journal<Dir>, Recovery), Error> {
-    let path = config.journal_dir();
-    let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
->>>>>>> outbox
     let mut salt = [0; 8];
     getrandom::fill(&mut salt).map_err(tallylink_linux::StartError::Entropy)?;
     let bytes = |limit: Limit<Bytes>| match limit {
@@ -202,12 +190,7 @@ fn open_journal(config: &Config, stop: &Arc<AtomicBool>) -> Result<(Journal<Dir>
             },
         },
         ..Options::default()
-<<<<<<< HEAD
     })
-=======
-    };
-    Ok(Journal::open_until(dir, options, stop)?)
->>>>>>> outbox
 }
 
 fn settings(config: &Config) -> Settings {

@@ -8,11 +8,8 @@
 
 mod faults;
 mod inode;
-<<<<<<< HEAD
-mod volatile;
-=======
 mod look;
->>>>>>> outbox
+mod volatile;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,11 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use faults::{Fault, Operation};
 use inode::Inode;
-<<<<<<< HEAD
-pub use volatile::{Volatile, VolatileFile};
-=======
 pub use look::{Kind, entries};
->>>>>>> outbox
+pub use volatile::{Volatile, VolatileFile};
 
 use crate::store::{Store, StoreFile, SyncSite};
 
