@@ -14,6 +14,7 @@ mod report;
 mod start_up;
 mod statistics;
 mod strangers;
+mod torture;
 mod transport;
 mod workload;
 
@@ -45,6 +46,14 @@ enum Bench {
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
+    /// Pulls the plug on gateway and senders, over and over, and looks for what is lost, repeated or out of order.
+    Torture(torture::Arguments),
+    /// A gateway to be killed.
+    #[command(hide = true)]
+    TortureGateway(torture::GatewayRole),
+    /// A sender to be killed.
+    #[command(hide = true)]
+    TortureSender(torture::SenderRole),
     /// Turns saved result lines into tables and plots.
     Render(render::Arguments),
 }
@@ -68,6 +77,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
+        Bench::Torture(arguments) => torture::run(arguments)?,
+        Bench::TortureGateway(role) => role.run().map(|()| true)?,
+        Bench::TortureSender(role) => role.run().map(|()| true)?,
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

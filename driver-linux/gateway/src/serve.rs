@@ -42,7 +42,7 @@ use std::time::Duration;
 
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tallylink_journal::{Dir, Journal, Options, Recovery, Retention};
+use tallylink_journal::{Dir, Journal, Options, Recovery, Retention, Store};
 use tallylink_linux::{Network, Remote, Settings};
 use tracing::{info, warn};
 
@@ -50,7 +50,7 @@ use crate::config::{Bytes, Config, Door, Limit, Suite};
 use crate::keystore::KeyStore;
 use crate::{Error, Exit, clock, log, peer};
 use bridge::Bridge;
-use disk::{Disk, Pulse};
+use disk::{Absent, Disk};
 use ingest::Ingest;
 use report::Reporter;
 use streams::Streams;
@@ -86,8 +86,40 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     let stop = watch_for_the_first_signal()?;
     make_data_dir(&config.data_dir())?;
     let bridge = Arc::new(Bridge::default());
-    let (journal, recovery) = match open_journal(&config, Arc::clone(&bridge.pulse), &stop) {
-        Err(Error::Journal(tallylink_journal::Error::Stopped)) => {
+    let path = config.journal_dir();
+    let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
+    let disk = Disk::new(dir, Arc::clone(&bridge.pulse));
+    let watched = disk.clone();
+    run_watched(disk, Box::new(move || watched.check()), bridge, &stop, &config)
+}
+
+/// Runs the gateway, its journal in any store, until SIGTERM or SIGINT. The data directory must be there; the key store and
+/// the status socket are in it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on<S>(store: S, config: &Config) -> Result<(), Error>
+where
+    S: Store<File: Send, Lock: Send> + Send + 'static,
+{
+    log::start(config.log);
+    let stop = watch_for_the_first_signal()?;
+    run_watched(store, Box::new(|| Ok(())), Arc::default(), &stop, config)
+}
+
+/// `check` tells whether the store is where it was.
+fn run_watched<S>(
+    store: S,
+    check: Box<dyn Fn() -> Result<(), Absent> + Send>,
+    bridge: Arc<Bridge>,
+    stop: &Arc<AtomicBool>,
+    config: &Config,
+) -> Result<(), Error>
+where
+    S: Store<File: Send, Lock: Send> + Send + 'static,
+{
+    let (journal, recovery) = match Journal::open_until(store, options(config)?, stop) {
+        Err(tallylink_journal::Error::Stopped) => {
             info!("stopped before the journal was open; the next start begins again");
             return Ok(());
         }
@@ -104,23 +136,22 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
         spawn("journal", move || {
             // The network thread needs this thread's handle before it can be reached itself.
             if let Ok(remote) = receive_network.recv() {
-                let disk = journal.store().clone();
-                let ways = Ways { wake: Box::new(move || remote.notify()), check: Box::new(move || disk.check()) };
+                let ways = Ways { wake: Box::new(move || remote.notify()), check };
                 Writer::new(journal, take, bridge, ways, interval, checks_age).run();
             }
         })?
     };
     let ingest = Ingest::new(streams, put, Arc::clone(&bridge), writer.thread().clone());
-    let mut network = Network::new(&settings(&config), ingest)?;
+    let mut network = Network::new(&settings(config), ingest)?;
     let remote = network.remote();
     let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network, Arc::clone(&bridge))?;
     let _ = send_network.send(remote.clone());
-    watch_signals(&bridge, &remote, &stop)?;
+    watch_signals(&bridge, &remote, stop)?;
     let listening = network.local_addr().map_err(Error::Network)?;
-    let status = status::Server::bind(&config)?;
+    let status = status::Server::bind(config)?;
     let http = http::Server::bind(config.http, listening, &bridge.health)?;
     let reporter =
-        Arc::new(Reporter::new(&config, listening, Arc::clone(&bridge), remote.clone(), writer.thread().clone()));
+        Arc::new(Reporter::new(config, listening, Arc::clone(&bridge), remote.clone(), writer.thread().clone()));
 
     let ready = format!("listening on {listening} for {} peers, data in {}\n", keys.len(), config.data_dir().display());
     let follows = remote.clone();
@@ -177,20 +208,15 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge, journal: &
     Ok(())
 }
 
-fn open_journal(
-    config: &Config,
-    pulse: Arc<Pulse>,
-    stop: &Arc<AtomicBool>,
-) -> Result<(Journal<Disk>, Recovery), Error> {
-    let path = config.journal_dir();
-    let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
+/// How the journal is kept.
+fn options(config: &Config) -> Result<Options, Error> {
     let mut salt = [0; 8];
     getrandom::fill(&mut salt).map_err(tallylink_linux::StartError::Entropy)?;
     let bytes = |limit: Limit<Bytes>| match limit {
         Limit::At(Bytes(bytes)) => Some(bytes),
         Limit::Unlimited => None,
     };
-    let options = Options {
+    Ok(Options {
         salt: u64::from_le_bytes(salt),
         segment_bytes: config.segment.0,
         retention: Retention {
@@ -202,8 +228,7 @@ fn open_journal(
             },
         },
         ..Options::default()
-    };
-    Ok(Journal::open_until(Disk::new(dir, pulse), options, stop)?)
+    })
 }
 
 fn settings(config: &Config) -> Settings {
