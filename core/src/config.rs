@@ -10,6 +10,27 @@ use core::fmt;
 /// The most streams that a peer may have open in one session, each way (wire-format §6.3).
 pub const STREAMS_MAX: u16 = 1024;
 
+/// How the congestion window grows and is cut (wire-format §8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// NewReno (RFC 9002 §7): the smallest.
+    NewReno,
+    /// CUBIC (RFC 9438) with HyStart++ (RFC 9406): what TCP on Linux does, so that both get their share.
+    #[cfg(feature = "cubic")]
+    Cubic,
+}
+
+impl Default for Congestion {
+    /// CUBIC, where it is built in.
+    fn default() -> Self {
+        #[cfg(feature = "cubic")]
+        let best = Self::Cubic;
+        #[cfg(not(feature = "cubic"))]
+        let best = Self::NewReno;
+        best
+    }
+}
+
 /// Limits and timings. [`Config::default`] suits Linux; [`Config::small`] a microcontroller.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -21,6 +42,8 @@ pub struct Config {
     pub initial_datagram: u16,
     /// The width of the window of received packet numbers (W): a power of two from 64 to 65,536.
     pub ack_window: u32,
+    /// How the congestion window grows and is cut.
+    pub congestion: Congestion,
     /// How many packets that ask for an ACK a link may have out: a power of two from 4 to 65,536.
     pub in_flight: u32,
     /// How many packets this end can hold ahead of a gap (Q). All peers share as many.
@@ -53,6 +76,7 @@ impl Default for Config {
             max_datagram: 1472,
             initial_datagram: 1200,
             ack_window: 65_536,
+            congestion: Congestion::default(),
             in_flight: 8192,
             held: 2048,
             first_credit: 16 << 10,
@@ -76,6 +100,7 @@ impl Config {
             max_record: 1024,
             max_datagram: 1200,
             ack_window: 64,
+            congestion: Congestion::NewReno,
             in_flight: 8,
             held: 2,
             first_credit: 2048,

@@ -75,7 +75,7 @@ mod fixed;
 mod ring;
 mod window;
 
-pub use config::{Config, ConfigError, STREAMS_MAX};
+pub use config::{Config, ConfigError, Congestion, STREAMS_MAX};
 pub use deliver::{Accept, Batch, Deliver, Full, Refusal};
 pub use discard::{Counters, Discard, Fault};
 pub use endpoint::{BootSeed, Endpoint, Envelope, Handled, Pushed, SendFault, Totals};

@@ -32,7 +32,10 @@ pub(crate) struct PathPlan {
 impl PathPlan {
     /// Draws a path.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
-        let delay_us = rng.pick(&[10, 500, 5_000, 40_000, 300_000]);
+        let delay_us = match rng.below(20) {
+            0 => rng.pick(&[3_000_000, 30_000_000]),
+            _ => rng.pick(&[5, 500, 5_000, 40_000, 300_000]),
+        };
         let kind = rng.below(4) > 0;
         let rate = |rng: &mut Rng, of: &[u32]| if kind { rng.pick(of) } else { 0 };
         Self {

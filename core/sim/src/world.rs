@@ -14,6 +14,8 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use tallylink_core::Instant;
 
+/// All limits of time are for paths of this delay, and longer on slower ones.
+const DELAY_US: u64 = 300_000;
 /// The world may be unkind for this long at the most.
 const UNKIND_US: u64 = 40_000_000_000;
 /// When nothing goes wrong any more, everything is STORED within this time.
@@ -136,21 +138,23 @@ impl World {
         for stream in 0..self.plan.streams.len() {
             self.after(0, Happens::Produce(stream));
         }
-        self.happen_until(UNKIND_US, |w| {
+        let slowest = self.plan.paths.iter().map(|p| p.delay_us).max().unwrap_or(0);
+        let patience = slowest.div_ceil(DELAY_US).max(1);
+        self.happen_until(UNKIND_US * patience, |w| {
             w.next_fault == w.plan.faults.len() && w.report.packets >= w.plan.packets && w.all_up()
         })?
         .ok_or("the unkind part of the world has no end")?;
         self.calm_down();
-        self.happen_until(self.now + PROGRESS_US, Self::finished)?.ok_or_else(|| self.unfinished())?;
+        self.happen_until(self.now + PROGRESS_US * patience, Self::finished)?.ok_or_else(|| self.unfinished())?;
         self.audit()?;
-        self.rest()
+        self.rest(patience)
     }
 
     /// Nothing is sent, and nothing wakes, when there is nothing to say.
-    fn rest(&mut self) -> Result<(), String> {
-        self.happen_until(self.now + SETTLE_US, |_| false)?;
+    fn rest(&mut self, patience: u64) -> Result<(), String> {
+        self.happen_until(self.now + SETTLE_US * patience, |_| false)?;
         let (packets, wakes) = (self.report.packets, self.report.wakes);
-        self.happen_until(self.now + IDLE_US, |_| false)?;
+        self.happen_until(self.now + IDLE_US * patience, |_| false)?;
         let polls = self.plan.ends.iter().any(|e| e.config.poll.is_some());
         if !polls && (self.report.packets, self.report.wakes) != (packets, wakes) {
             let (sent, woken) = (self.report.packets - packets, self.report.wakes - wakes);

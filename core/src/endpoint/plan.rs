@@ -111,10 +111,14 @@ impl<C: Crypto> Cx<'_, C> {
                 chunk = self.plan_new(ix, room);
             }
             if chunk.is_none() {
+                self.not_held_back(ix);
                 // What only goes along has no company after all.
                 let look = Look { st: self.st, p: &self.p, now: self.now };
                 look.compose(ix, room, false, free.is_some(), self.control);
             }
+        }
+        if may_send && !has_data {
+            self.not_held_back(ix);
         }
         if probe && chunk.is_none() && !self.control.said.elicits {
             self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
@@ -170,12 +174,14 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let window = link.cc.window();
         if link.flight.bytes.saturating_add(datagram as u64) > window {
+            link.cc.held_back(true, self.now);
             return false;
         }
         let (rtt, doubling) = (link.rtt.smoothed(), link.cc.in_slow_start());
         if !link.pacer.ready(datagram as u64) {
             link.pacer.refill(self.now, window, rtt, doubling, link.path.datagram);
             if !link.pacer.ready(datagram as u64) {
+                link.cc.held_back(true, self.now);
                 return false;
             }
         }
@@ -186,6 +192,13 @@ impl<C: Crypto> Cx<'_, C> {
         match link.flight.out.front.some().and_then(|f| table.get(f.0 as usize)) {
             Some(oldest) => (number as u32).wrapping_sub(oldest.number) <= peer.session.limits.ack_window >> 1,
             None => true,
+        }
+    }
+
+    /// There is nothing to send, or the other end has no room for it: the window is not to blame.
+    fn not_held_back(&mut self, ix: LinkIx) {
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            link.cc.held_back(false, self.now);
         }
     }
 

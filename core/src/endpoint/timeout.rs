@@ -56,7 +56,7 @@ impl<C: Crypto> Cx<'_, C> {
             self.fall_back(ix);
         }
         if loss {
-            self.detect_losses(ix);
+            self.detect_losses(ix, Instant::NEVER);
         } else if probe_at <= now {
             self.probe(ix, at);
         }
@@ -181,7 +181,9 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get(link.peer.at()) else {
             return Instant::NEVER;
         };
-        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() {
+        // A question is answered as well, and a PING before it would put it off again and again.
+        let asks = link.outbound.query_at != Instant::NEVER;
+        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() || asks {
             return Instant::NEVER;
         }
         peer.heard + poll

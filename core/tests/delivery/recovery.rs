@@ -192,3 +192,30 @@ fn heavy_loss_and_reordering_both_ways_only_delay() {
     let records = pair.gateway.inbox.stream("s").records();
     assert!(records.iter().enumerate().all(|(i, r)| *r == record(i, i % 130)));
 }
+
+/// Paths from a hundred thousandth of a second to a minute there and back.
+#[test]
+fn records_arrive_whatever_the_round_trip_time() {
+    for rtt_us in [10, 100, 1_000, 100_000, 1_000_000, 10_000_000, 60_000_000] {
+        let mut pair = Pair::new(Config { ack_window: 8192, in_flight: 1024, ..small_config() }, 1 << 18);
+        pair.delay_us = rtt_us / 2;
+        let stream = pair.open(0, "s", 1 << 18);
+        for i in 0..200 {
+            pair.push(stream, &record(i, 1000)).unwrap();
+        }
+        pair.run_until_stored(200, 100 * rtt_us + 1_000_000);
+        let spent = pair.now;
+        let measured = pair.device.endpoint.storage().peers[0].rtt().as_micros();
+        assert!(measured >= rtt_us - 8 && measured <= rtt_us + rtt_us / 4 + 25_000, "{measured} of {rtt_us} us");
+        // From now on the path is known: nothing is asked or sent twice.
+        let before = *pair.device.endpoint.totals();
+        for i in 200..400 {
+            pair.push(stream, &record(i, 1000)).unwrap();
+        }
+        pair.run_until_stored(400, 100 * rtt_us + 1_000_000);
+        let after = pair.device.endpoint.totals();
+        assert_eq!(after.chunks_repeated, before.chunks_repeated, "{rtt_us} us");
+        assert_eq!(after.probes, before.probes, "{rtt_us} us");
+        println!("{rtt_us} us: {spent} us for the first 200 records, {} probes", before.probes);
+    }
+}
