@@ -145,6 +145,9 @@ pub(crate) struct Recovery {
     pub(crate) oldest_unacked: u64,
     /// Sending to a silent device is parked until it is heard.
     pub(crate) parked: bool,
+    /// The number that will be skipped next, and the last one that was: an ACK of it is a lie (wire-format §6.7).
+    pub(crate) skips_next: Option<u64>,
+    pub(crate) skipped: Option<u64>,
 }
 
 /// The path of a link.
@@ -242,6 +245,8 @@ impl<K> Link<K> {
                 data_sent: 0,
                 oldest_unacked: 0,
                 parked: false,
+                skips_next: None,
+                skipped: None,
             },
             outbound: Outbound {
                 front: OutIx::NONE,

@@ -28,6 +28,10 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let mut table = heapless::Vec::<PacketRange, RANGES>::new();
         ranges.into_iter().map_while(|r| table.push(r).ok()).for_each(drop);
+        let skipped = self.p.links.get(ix.at()).and_then(|l| l.recovery.skipped);
+        if skipped.is_some_and(|n| table.iter().any(|r| r.low <= n && n <= r.high)) {
+            return Err(Stop::Fault(Fault::AckOfUnsent));
+        }
         let late = self.find_late(ix, &table, next);
         let flight = self.p.links.get(ix.at()).map_or(0, |l| l.flight.bytes);
         let newly = self.take_acknowledged(ix, &table, next);
@@ -256,7 +260,9 @@ impl<C: Crypto> Cx<'_, C> {
             first.get_or_insert(sent.sent_at);
             last = sent.sent_at;
             if !link.outbound.busy && !sent.carried.has(Carried::PROBE) {
-                link.cc.lost(sent.sent_at, self.now);
+                if link.cc.lost(sent.sent_at, self.now) {
+                    link.recovery.reordering.recovery_begins();
+                }
                 if let Some(sent) = table.get_mut(slot.0 as usize) {
                     sent.carried = sent.carried.with(Carried::COUNTED);
                 }

@@ -82,7 +82,9 @@ impl<C: Crypto> Cx<'_, C> {
         if !peer.has_session() {
             return None;
         }
-        let (sealed, len) = self.plan_sealed(ix, peer.session.tx_next)?;
+        let skips = self.p.links.get(ix.at())?.recovery.skips_next;
+        let next = peer.session.tx_next;
+        let (sealed, len) = self.plan_sealed(ix, if skips == Some(next) { next.saturating_add(1) } else { next })?;
         Some(Plan { link: ix, at, len, what: What::Sealed(sealed) })
     }
 
@@ -211,7 +213,8 @@ impl<C: Crypto> Cx<'_, C> {
         let each = self.st.config.in_flight as usize;
         let start = ix.at().saturating_mul(each);
         let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
-        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n))
+        let skips = self.p.links.get(ix.at()).and_then(|l| l.recovery.skips_next);
+        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n) && skips != Some(*n))
     }
 }
 

@@ -12,6 +12,12 @@ use crate::ring;
 use crate::storage::of_link;
 use crate::wire::{LongData, NoRoom, Writer};
 
+/// At the latest every 2^14 packets that are not known to be received one asks for an ACK (wire-format §8.1).
+const UNKNOWN_BITS: u32 = 14;
+/// One packet number of so many at least is skipped, and at most of so many more: seldom, and nobody can tell which.
+const SKIP_LEAST: u64 = 32;
+const SKIP_MASK: u32 = 0x3ff;
+
 impl<C: Crypto> Cx<'_, C> {
     pub(super) fn seal(&mut self, plan: Plan, out: &mut [u8]) -> bool {
         let (ix, at) = (plan.link, plan.at);
@@ -72,7 +78,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get_mut(at.at()) else {
             return false;
         };
-        peer.session.tx_next = sealed.number.saturating_add(1);
+        let next = sealed.number.saturating_add(1);
+        let before = core::mem::replace(&mut peer.session.tx_next, next);
         let renew =
             peer.end == Some(End::Device) && peer.session.tx_next >= peer.session.soft_packet_limit(&self.st.config);
         self.st.totals.packets_sent = self.st.totals.packets_sent.saturating_add(1);
@@ -84,7 +91,23 @@ impl<C: Crypto> Cx<'_, C> {
         if renew {
             self.start_exchange(ix);
         }
+        self.number_spent(ix, before, next);
         true
+    }
+
+    /// The next packet number is `next` now.
+    fn number_spent(&mut self, ix: LinkIx, before: u64, next: u64) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        // An end that only acknowledges is never acknowledged itself, unless it asks.
+        let unknown = |number: u64| number.saturating_sub(link.recovery.oldest_unacked) >> UNKNOWN_BITS;
+        link.say.ping |= unknown(before) != unknown(next);
+        if link.recovery.skips_next.is_none_or(|n| n < next) {
+            let draw = u64::from(self.st.draw_u32() & SKIP_MASK);
+            let passed = link.recovery.skips_next.replace(next.saturating_add(SKIP_LEAST).saturating_add(draw));
+            link.recovery.skipped = passed.or(link.recovery.skipped);
+        }
     }
 
     fn enter_flight(&mut self, ix: LinkIx, sealed: &Sealed, size: usize) {

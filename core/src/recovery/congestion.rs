@@ -150,17 +150,18 @@ impl Controller {
         self.window = window.min(WINDOW_MAX).max(self.window);
     }
 
-    /// A packet sent at `sent` was lost: at most one cut a round trip (RFC 9002 §7.3.2).
-    pub(crate) fn lost(&mut self, sent: Instant, now: Instant) {
+    /// A packet sent at `sent` was lost: at most one cut a round trip (RFC 9002 §7.3.2). True for a cut.
+    pub(crate) fn lost(&mut self, sent: Instant, now: Instant) -> bool {
         if !self.counts(sent) {
             self.losses = self.losses.saturating_add(1);
-            return;
+            return false;
         }
         self.before_cut = Some((self.window, self.threshold, self.laws));
         self.losses = 1;
         self.recovery_start = Some(now);
         self.window = self.laws.law().cut(self.window).max(self.least());
         self.threshold = self.window;
+        true
     }
 
     /// A loss was none: the packet came late. When no other stands for the cut, it is undone (RFC 9438 §4.9.2).
