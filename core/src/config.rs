@@ -4,6 +4,7 @@ use crate::crypto::Suites;
 use crate::recovery::rtt::MAX_ACK_DELAY;
 use crate::time::Duration;
 use crate::wire::frame::{LARGEST_RECORD, LARGEST_WINDOW};
+use crate::wire::handshake::READS_ACK_ECN;
 use crate::wire::{Limits, varint};
 use core::fmt;
 
@@ -44,6 +45,8 @@ pub struct Config {
     pub ack_window: u32,
     /// How the congestion window grows and is cut.
     pub congestion: Congestion,
+    /// Whether packets leave with marks that routers may change (ECN), and marks are counted. Both ends must want it.
+    pub ecn: bool,
     /// How many packets that ask for an ACK a link may have out: a power of two from 4 to 65,536.
     pub in_flight: u32,
     /// How many packets this end can hold ahead of a gap (Q). All peers share as many.
@@ -77,6 +80,7 @@ impl Default for Config {
             initial_datagram: 1200,
             ack_window: 65_536,
             congestion: Congestion::default(),
+            ecn: true,
             in_flight: 8192,
             held: 2048,
             first_credit: 16 << 10,
@@ -101,6 +105,7 @@ impl Config {
             max_datagram: 1200,
             ack_window: 64,
             congestion: Congestion::NewReno,
+            ecn: false,
             in_flight: 8,
             held: 2,
             first_credit: 2048,
@@ -122,6 +127,11 @@ impl Config {
             credit: self.first_credit,
             held: self.held,
         }
+    }
+
+    /// The extensions of HELLO and WELCOME.
+    pub(crate) fn extensions(&self) -> &'static [u8] {
+        if self.ecn { READS_ACK_ECN } else { &[] }
     }
 
     /// The stored size of the largest record: the varint and the bytes.

@@ -86,7 +86,7 @@ pub use ids::{
     Boot, Epoch, InIx, KeyId, LARGEST_NUMBER, Label, LinkIx, NAME_MAX, Name, OutIx, PeerId, PeerIx, Position,
 };
 pub use link::Link;
-pub use path::Path;
+pub use path::{Ecn, Path};
 pub use peer::{End, Peer, Provision};
 pub use recovery::sent::Sent;
 pub use storage::{Parts, Storage};

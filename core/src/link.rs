@@ -4,6 +4,7 @@ use crate::config::Congestion;
 use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Path;
 use crate::recovery::congestion::Controller;
+use crate::recovery::ecn::Marks;
 use crate::recovery::pacer::Pacer;
 use crate::recovery::reordering::Reordering;
 use crate::recovery::rtt::Rtt;
@@ -47,6 +48,7 @@ pub struct Link<K> {
     pub(crate) flight: Flight,
     pub(crate) rtt: Rtt,
     pub(crate) cc: Controller,
+    pub(crate) marks: Marks,
     pub(crate) pacer: Pacer,
     pub(crate) recovery: Recovery,
     pub(crate) outbound: Outbound,
@@ -233,6 +235,7 @@ impl<K> Link<K> {
             flight: Flight::default(),
             rtt: Rtt::remembered(rtt),
             cc: Controller::new(congestion, datagram),
+            marks: Marks::new(),
             pacer: Pacer::new(now),
             recovery: Recovery {
                 largest_acked: None,

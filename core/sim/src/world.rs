@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use tallylink_core::Instant;
+use tallylink_core::{Ecn, Instant};
 
 /// All limits of time are for paths of this delay, and longer on slower ones.
 const DELAY_US: u64 = 300_000;
@@ -233,10 +233,10 @@ impl World {
     }
 
     /// A datagram leaves.
-    pub(crate) fn sends(&mut self, from: usize, to: SocketAddr, bytes: &[u8]) {
+    pub(crate) fn sends(&mut self, from: usize, to: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         self.report.packets += 1;
         self.report.bytes += bytes.len() as u64;
-        let mut datagram = Datagram { from: self.ends[from].address, to, bytes: bytes.to_vec() };
+        let mut datagram = Datagram { from: self.ends[from].address, to, ecn, bytes: bytes.to_vec() };
         self.stranger.read(&datagram, &mut self.rng);
         let interferes = !self.calm && self.rng.chance(self.plan.stranger);
         if interferes && let Some(sent) = self.stranger.act(&mut self.rng) {
@@ -252,12 +252,12 @@ impl World {
             return;
         };
         let (device, way) = if from == GATEWAY { (other, 1) } else { (from, 0) };
-        let arrivals = self.paths[device][way].send(self.now, &datagram.bytes, &mut self.rng);
+        let arrivals = self.paths[device][way].send(self.now, ecn, &datagram.bytes, &mut self.rng);
         if arrivals.is_empty() {
             self.note(|| format!("lost: {} B to {to}", bytes.len()));
         }
         for arrival in arrivals {
-            let datagram = Datagram { bytes: arrival.bytes, ..datagram };
+            let datagram = Datagram { bytes: arrival.bytes, ecn: arrival.ecn, ..datagram };
             self.after(arrival.at - self.now, Happens::Arrival(datagram));
         }
     }

@@ -10,7 +10,7 @@ use crate::recovery::rtt::MAX_ACK_DELAY;
 use crate::recovery::sent::{Carried, Flight, Sent, Slot, State, stream_links};
 use crate::storage::of_link;
 use crate::time::{Duration, Instant};
-use crate::wire::{AckRanges, PacketRange};
+use crate::wire::{AckRanges, EcnCounts, PacketRange};
 
 /// The most ranges of one ACK that are looked at; the largest numbers come first.
 const RANGES: usize = 64;
@@ -20,8 +20,19 @@ const REPEATS: usize = 16;
 const LATE: u64 = 128;
 
 impl<C: Crypto> Cx<'_, C> {
-    pub(super) fn on_ack(&mut self, ix: LinkIx, at: PeerIx, delay_us: u64, ranges: AckRanges<'_>) -> Result<(), Stop> {
-        let next = self.p.peers.get(at.at()).map_or(0, |p| p.session.tx_next);
+    pub(super) fn on_ack(
+        &mut self,
+        ix: LinkIx,
+        at: PeerIx,
+        delay_us: u64,
+        ranges: AckRanges<'_>,
+        ecn: Option<EcnCounts>,
+    ) -> Result<(), Stop> {
+        let (next, marks) = self.p.peers.get(at.at()).map_or((0, false), |p| (p.session.tx_next, p.session.ecn));
+        if ecn.is_some() && !self.st.config.ecn {
+            // It was not announced.
+            return Err(Stop::Fault(Fault::BadFrame));
+        }
         let largest = ranges.largest();
         if largest >= next {
             return Err(Stop::Fault(Fault::AckOfUnsent));
@@ -64,6 +75,12 @@ impl<C: Crypto> Cx<'_, C> {
             }
             let acked = Acked { now: self.now, bytes: newly.bytes, largest, next, sample, rtt: link.rtt.smoothed() };
             link.cc.acknowledged(&acked, flight);
+            if larger && marks && link.marks.acknowledged(newly.marked, ecn) {
+                // RFC 9000 §13.4.2.2: as a loss of the newest packet would be.
+                let sent = newly.largest_sent_at.or(late).unwrap_or(self.now);
+                link.cc.marked(sent, self.now);
+                self.st.totals.marks_heeded = self.st.totals.marks_heeded.saturating_add(1);
+            }
             self.validated(ix, at, largest);
         }
         self.detect_losses(ix, newly.oldest_sent_at);
@@ -74,7 +91,8 @@ impl<C: Crypto> Cx<'_, C> {
     /// Takes the packets that are acknowledged out of flight. The flight list has only what is out, in order, and the
     /// ranges are walked beside it: nothing else is looked at.
     fn take_acknowledged(&mut self, ix: LinkIx, ranges: &[PacketRange], next: u64) -> Newly {
-        let mut newly = Newly { any: false, bytes: 0, oldest_sent_at: Instant::NEVER, largest_sent_at: None };
+        let mut newly =
+            Newly { any: false, bytes: 0, marked: 0, oldest_sent_at: Instant::NEVER, largest_sent_at: None };
         let each = self.st.config.in_flight as usize;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return newly;
@@ -101,6 +119,7 @@ impl<C: Crypto> Cx<'_, C> {
                 newly.bytes = newly.bytes.saturating_add(u64::from(sent.size));
             }
             newly.any = true;
+            newly.marked = newly.marked.saturating_add(u64::from(sent.carried.has(Carried::MARKED)));
             newly.oldest_sent_at = newly.oldest_sent_at.min(sent.sent_at);
             newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
             self.chunk_arrived(ix, here, &sent);
@@ -289,6 +308,8 @@ struct Newly {
     any: bool,
     /// Bytes that let the congestion window grow.
     bytes: u64,
+    /// How many had left marked.
+    marked: u64,
     /// When the oldest of them was sent.
     oldest_sent_at: Instant,
     /// When the largest number of the ACK was sent, if it is among them.

@@ -204,6 +204,7 @@ impl<C: Crypto> Cx<'_, C> {
         link.deadline = old.deadline;
         link.heap_at = old.heap_at;
         link.exchange = old.exchange;
+        link.marks = old.marks.anew();
         link.flight = Flight::default();
     }
 

@@ -3,10 +3,11 @@
 
 use super::Cx;
 use super::chunk::PlannedChunk;
-use super::control::{CONTROL_MAX, Look};
+use super::control::{CONTROL_MAX, Look, Said};
+use super::timeout::PROBES_BEFORE_UNMARKED;
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::ids::{LinkIx, OutIx, PeerIx};
-use crate::path::Path;
+use crate::path::{Ecn, Path};
 use crate::peer::End;
 use crate::recovery::sent::{Flight, Sent};
 use crate::ring::Stop;
@@ -21,6 +22,8 @@ pub struct Envelope {
     pub path: Path,
     /// Bytes of UDP payload.
     pub len: u16,
+    /// The mark that it leaves with: ECT(0) or none.
+    pub ecn: Ecn,
     /// The largest datagram of this path now: packets of this length can share one segmented send, and a shorter one ends it.
     pub segment: u16,
 }
@@ -38,6 +41,13 @@ pub(super) struct Plan {
 pub(super) enum What {
     Hello,
     Sealed(Sealed),
+}
+
+impl What {
+    /// True of a packet that asks for an ACK.
+    fn asks(&self, said: &Said) -> bool {
+        matches!(self, Self::Sealed(sealed) if sealed.chunk.is_some() || said.elicits)
+    }
 }
 
 /// A sealed packet to be; its control frames are composed already.
@@ -62,8 +72,14 @@ impl<C: Crypto> Cx<'_, C> {
             }
             if let Some(plan) = self.plan(ix) {
                 let peer = self.p.peers.get(plan.at.at())?;
-                let segment = self.p.links.get(ix.at())?.path.datagram;
-                let envelope = Envelope { peer: plan.at, path: peer.path, len: plan.len, segment };
+                let link = self.p.links.get(ix.at())?;
+                // RFC 9000 §13.4: an address that has not answered gets nothing marked. Nor does a packet leave marked that
+                // asks for no answer: on a path that drops marks its sender would never learn of it.
+                let marks = peer.session.ecn && peer.path_validated && plan.what.asks(&self.control.said);
+                let heard = link.recovery.unanswered < PROBES_BEFORE_UNMARKED;
+                let ecn = if marks && heard { link.marks.next() } else { Ecn::NotEct };
+                let segment = link.path.datagram;
+                let envelope = Envelope { peer: plan.at, path: peer.path, len: plan.len, ecn, segment };
                 self.st.plan = Some(plan);
                 return Some(envelope);
             }

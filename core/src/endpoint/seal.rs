@@ -6,6 +6,7 @@ use super::{Cx, SendFault};
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx, Position};
+use crate::path::Ecn;
 use crate::peer::End;
 use crate::recovery::sent::{Carried, Flight, Sent, State, stream_links};
 use crate::ring;
@@ -19,7 +20,7 @@ const SKIP_LEAST: u64 = 32;
 const SKIP_MASK: u32 = 0x3ff;
 
 impl<C: Crypto> Cx<'_, C> {
-    pub(super) fn seal(&mut self, plan: Plan, out: &mut [u8]) -> bool {
+    pub(super) fn seal(&mut self, plan: Plan, mark: Ecn, out: &mut [u8]) -> bool {
         let (ix, at) = (plan.link, plan.at);
         let size = out.len() as u64;
         let done = match &plan.what {
@@ -27,7 +28,7 @@ impl<C: Crypto> Cx<'_, C> {
             What::Sealed(sealed) => {
                 let written = self.write_sealed(ix, at, sealed, out).is_ok();
                 debug_assert!(written, "a plan fits its length");
-                written && self.enter(ix, at, sealed, out.len())
+                written && self.enter(ix, at, sealed, mark, out.len())
             }
         };
         if !done {
@@ -74,7 +75,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// The packet number is spent: what the packet carried is in flight.
-    fn enter(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, size: usize) -> bool {
+    fn enter(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, mark: Ecn, size: usize) -> bool {
         let Some(peer) = self.p.peers.get_mut(at.at()) else {
             return false;
         };
@@ -86,10 +87,15 @@ impl<C: Crypto> Cx<'_, C> {
         let said = self.control.said;
         self.said(ix, said);
         if sealed.chunk.is_some() || said.elicits {
-            self.enter_flight(ix, sealed, size);
+            self.enter_flight(ix, sealed, mark, size);
         }
         if renew {
             self.start_exchange(ix);
+        }
+        if mark == Ecn::Ect0
+            && let Some(link) = self.p.links.get_mut(ix.at())
+        {
+            link.marks.left();
         }
         self.number_spent(ix, before, next);
         true
@@ -110,7 +116,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
-    fn enter_flight(&mut self, ix: LinkIx, sealed: &Sealed, size: usize) {
+    fn enter_flight(&mut self, ix: LinkIx, sealed: &Sealed, mark: Ecn, size: usize) {
         let each = self.st.config.in_flight as usize;
         let table = of_link(self.p.sent, ix, each);
         let slot = Flight::slot(table, sealed.number);
@@ -131,6 +137,9 @@ impl<C: Crypto> Cx<'_, C> {
         };
         if sealed.probe {
             entry.carried = entry.carried.with(Carried::PROBE);
+        }
+        if mark == Ecn::Ect0 {
+            entry.carried = entry.carried.with(Carried::MARKED);
         }
         let Some(chunk) = sealed.chunk else {
             link.flight.insert(table, slot, entry);

@@ -164,6 +164,12 @@ impl Controller {
         true
     }
 
+    /// A router marked a packet like the one sent at `sent`: the window is cut as for a loss, and for good.
+    pub(crate) fn marked(&mut self, sent: Instant, now: Instant) {
+        self.lost(sent, now);
+        self.before_cut = None;
+    }
+
     /// A loss was none: the packet came late. When no other stands for the cut, it is undone (RFC 9438 §4.9.2).
     pub(crate) fn not_lost(&mut self, sent: Instant) {
         if self.counts(sent) || self.losses == 0 {

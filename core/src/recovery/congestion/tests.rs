@@ -104,6 +104,19 @@ fn a_cut_is_undone_when_every_loss_was_none() {
 }
 
 #[test]
+fn a_cut_for_a_mark_is_not_undone() {
+    for law in laws() {
+        let mut cc = avoiding(law);
+        let before = cc.window();
+        cc.marked(at(10), at(20));
+        cc.lost(at(11), at(21));
+        cc.not_lost(at(11));
+        cc.not_lost(at(10));
+        assert!(cc.window() < before, "{law:?}");
+    }
+}
+
+#[test]
 fn persistent_congestion_leaves_two_datagrams() {
     for law in laws() {
         let mut cc = avoiding(law);
