@@ -84,6 +84,8 @@ pub(crate) struct Session {
     pub(crate) next_stream: u32,
     /// Both ends use labels.
     pub(crate) confirmed: bool,
+    /// Both ends mark packets, and count marks.
+    pub(crate) ecn: bool,
 }
 
 impl Session {
@@ -103,6 +105,7 @@ impl Session {
             gateway_boot: Boot([0; 8]),
             next_stream: 1,
             confirmed: false,
+            ecn: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The paths: delay, jitter, loss, reordering, duplication, flipped bits, and a bottleneck with a bounded queue.
 
 use crate::rng::Rng;
+use tallylink_core::Ecn;
 
 /// How a device's path behaves, both ways alike.
 #[derive(Clone, Debug)]
@@ -27,12 +28,30 @@ pub(crate) struct PathPlan {
     pub(crate) rate: Option<u64>,
     /// What the bottleneck queues.
     pub(crate) queue: u64,
+    /// What becomes of marks.
+    pub(crate) marks: MarksPlan,
+}
+
+/// How a path treats marked datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MarksPlan {
+    /// They pass, and the bottleneck marks them when half its queue is full.
+    Kept,
+    /// Their marks are taken off.
+    TakenOff,
+    /// They are dropped.
+    Dropped,
+    /// All are marked as if the path were congested.
+    Always,
 }
 
 impl PathPlan {
     /// Draws a path.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
-        let delay_us = rng.pick(&[10, 500, 5_000, 40_000, 300_000]);
+        let delay_us = match rng.below(20) {
+            0 => rng.pick(&[3_000_000, 30_000_000]),
+            _ => rng.pick(&[5, 500, 5_000, 40_000, 300_000]),
+        };
         let kind = rng.below(4) > 0;
         let rate = |rng: &mut Rng, of: &[u32]| if kind { rng.pick(of) } else { 0 };
         Self {
@@ -47,6 +66,12 @@ impl PathPlan {
             mtu: rng.pick(&[1200, 1252, 1472, 9000]),
             rate: rng.chance(400).then(|| rng.pick(&[20_000, 100_000, 1_000_000])),
             queue: rng.pick(&[18_000, 30_000]),
+            marks: match rng.below(10) {
+                0 => MarksPlan::TakenOff,
+                1 => MarksPlan::Dropped,
+                2 => MarksPlan::Always,
+                _ => MarksPlan::Kept,
+            },
         }
     }
 }
@@ -67,6 +92,8 @@ pub(crate) struct Arrival {
     pub(crate) at: u64,
     /// What.
     pub(crate) bytes: Vec<u8>,
+    /// With which mark.
+    pub(crate) ecn: Ecn,
 }
 
 impl Direction {
@@ -95,10 +122,12 @@ impl Direction {
     }
 
     /// What becomes of a datagram.
-    pub(crate) fn send(&mut self, now: u64, bytes: &[u8], rng: &mut Rng) -> Vec<Arrival> {
-        if now < self.outage_until || self.lost(rng) {
+    pub(crate) fn send(&mut self, now: u64, ecn: Ecn, bytes: &[u8], rng: &mut Rng) -> Vec<Arrival> {
+        let dropped = ecn != Ecn::NotEct && self.plan.marks == MarksPlan::Dropped;
+        if now < self.outage_until || self.lost(rng) || dropped {
             return Vec::new();
         }
+        let ecn = self.marked(now, ecn);
         let Some(left) = self.through_bottleneck(now, bytes.len() as u64) else {
             return Vec::new();
         };
@@ -113,9 +142,20 @@ impl Direction {
             if rng.chance(self.plan.flipped) {
                 flip(&mut bytes, rng);
             }
-            arrivals.push(Arrival { at, bytes });
+            arrivals.push(Arrival { at, bytes, ecn });
         }
         arrivals
+    }
+
+    /// The mark that a datagram arrives with.
+    fn marked(&self, now: u64, ecn: Ecn) -> Ecn {
+        let queued = self.plan.rate.map_or(0, |rate| self.free_at.saturating_sub(now) * rate / 1_000_000);
+        match (ecn, self.plan.marks) {
+            (Ecn::NotEct, _) | (_, MarksPlan::TakenOff) => Ecn::NotEct,
+            (_, MarksPlan::Always) => Ecn::Ce,
+            _ if queued > self.plan.queue / 2 => Ecn::Ce,
+            _ => ecn,
+        }
     }
 
     fn lost(&mut self, rng: &mut Rng) -> bool {

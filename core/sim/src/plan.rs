@@ -3,7 +3,7 @@
 use crate::network::PathPlan;
 use crate::rng::Rng;
 use tallylink_core::crypto::{Suite, Suites};
-use tallylink_core::{Config, Duration};
+use tallylink_core::{Config, Congestion, Duration};
 
 /// The gateway's place among the ends; the devices follow.
 pub(crate) const GATEWAY: usize = 0;
@@ -159,6 +159,8 @@ fn draw_end(rng: &mut Rng, end: usize) -> EndPlan {
         max_datagram,
         initial_datagram: rng.pick(&[1200, 1200, max_datagram]),
         ack_window: rng.pick(&[64, 64, 128, 1024, 65_536]),
+        congestion: rng.pick(&[Congestion::NewReno, Congestion::Cubic]),
+        ecn: rng.chance(700),
         in_flight: rng.pick(&[4, 8, 8, 32, 256, 1024]),
         held: rng.pick(&[0, 1, 2, 8, 64]),
         first_credit,

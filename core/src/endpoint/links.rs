@@ -161,7 +161,7 @@ impl<C: Crypto> Cx<'_, C> {
         let datagram = self.st.config.initial_datagram;
         let link = self.p.links.get_mut(ix.at())?;
         self.st.free_links = link.next;
-        *link = Link::new(at, self.now, datagram, peer.rtt());
+        *link = Link::new(at, self.now, self.st.config.congestion, datagram, peer.rtt());
         if peer.session.lives() {
             (link.tx, link.rx) = expand(self.crypto, peer.end, &peer.session);
             link.window = Window::restore(peer.session.rx_next, peer.session.rx_bits, words);
@@ -194,7 +194,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
-        let fresh = Link::new(link.peer, self.now, self.st.config.initial_datagram, link.rtt.memory());
+        let (law, datagram) = (self.st.config.congestion, self.st.config.initial_datagram);
+        let fresh = Link::new(link.peer, self.now, law, datagram, link.rtt.memory());
         let old = core::mem::replace(link, fresh);
         link.next = old.next;
         link.ready = old.ready;
@@ -203,6 +204,7 @@ impl<C: Crypto> Cx<'_, C> {
         link.deadline = old.deadline;
         link.heap_at = old.heap_at;
         link.exchange = old.exchange;
+        link.marks = old.marks.anew();
         link.flight = Flight::default();
     }
 

@@ -35,7 +35,7 @@ use crate::discard::{Counters, Discard, Fault};
 use crate::error::{Error, PushError};
 use crate::event::Event;
 use crate::ids::{Epoch, InIx, KeyId, Name, OutIx, PeerIx};
-use crate::path::Path;
+use crate::path::{Ecn, Path};
 use crate::peer::Provision;
 use crate::storage::{Parts, Storage};
 use crate::stream::EpochSource;
@@ -162,7 +162,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
 
     // Network. After any call: peek and seal until `None`, drain events, arm `next_timeout`.
 
-    /// Takes one datagram. It is decrypted in place.
+    /// Takes one datagram, which arrived with the mark `ecn`. It is decrypted in place.
     ///
     /// # Errors
     /// A [`Discard`] reason, which is counted already.
@@ -170,9 +170,11 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         &mut self,
         now: Instant,
         path: &Path,
+        ecn: Ecn,
         datagram: &mut [u8],
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
+        self.state.mark = ecn;
         let handled = self.receive(now, path, datagram, to);
         if let Err(why) = handled {
             self.state.counters.count_discard(why);
@@ -208,7 +210,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         if out.len() != usize::from(envelope.len) {
             return false;
         }
-        self.cx(now).seal(plan, out)
+        self.cx(now).seal(plan, envelope.ecn, out)
     }
 
     /// The system did not take a datagram that was sealed for this peer.

@@ -3,10 +3,11 @@
 
 use super::Cx;
 use super::chunk::PlannedChunk;
-use super::control::{CONTROL_MAX, Look};
+use super::control::{CONTROL_MAX, Look, Said};
+use super::timeout::PROBES_BEFORE_UNMARKED;
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::ids::{LinkIx, OutIx, PeerIx};
-use crate::path::Path;
+use crate::path::{Ecn, Path};
 use crate::peer::End;
 use crate::recovery::sent::{Flight, Sent};
 use crate::ring::Stop;
@@ -21,6 +22,8 @@ pub struct Envelope {
     pub path: Path,
     /// Bytes of UDP payload.
     pub len: u16,
+    /// The mark that it leaves with: ECT(0) or none.
+    pub ecn: Ecn,
     /// The largest datagram of this path now: packets of this length can share one segmented send, and a shorter one ends it.
     pub segment: u16,
 }
@@ -38,6 +41,13 @@ pub(super) struct Plan {
 pub(super) enum What {
     Hello,
     Sealed(Sealed),
+}
+
+impl What {
+    /// True of a packet that asks for an ACK.
+    fn asks(&self, said: &Said) -> bool {
+        matches!(self, Self::Sealed(sealed) if sealed.chunk.is_some() || said.elicits)
+    }
 }
 
 /// A sealed packet to be; its control frames are composed already.
@@ -62,8 +72,14 @@ impl<C: Crypto> Cx<'_, C> {
             }
             if let Some(plan) = self.plan(ix) {
                 let peer = self.p.peers.get(plan.at.at())?;
-                let segment = self.p.links.get(ix.at())?.path.datagram;
-                let envelope = Envelope { peer: plan.at, path: peer.path, len: plan.len, segment };
+                let link = self.p.links.get(ix.at())?;
+                // RFC 9000 §13.4: an address that has not answered gets nothing marked. Nor does a packet leave marked that
+                // asks for no answer: on a path that drops marks its sender would never learn of it.
+                let marks = peer.session.ecn && peer.path_validated && plan.what.asks(&self.control.said);
+                let heard = link.recovery.unanswered < PROBES_BEFORE_UNMARKED;
+                let ecn = if marks && heard { link.marks.next() } else { Ecn::NotEct };
+                let segment = link.path.datagram;
+                let envelope = Envelope { peer: plan.at, path: peer.path, len: plan.len, ecn, segment };
                 self.st.plan = Some(plan);
                 return Some(envelope);
             }
@@ -82,7 +98,9 @@ impl<C: Crypto> Cx<'_, C> {
         if !peer.has_session() {
             return None;
         }
-        let (sealed, len) = self.plan_sealed(ix, peer.session.tx_next)?;
+        let skips = self.p.links.get(ix.at())?.recovery.skips_next;
+        let next = peer.session.tx_next;
+        let (sealed, len) = self.plan_sealed(ix, if skips == Some(next) { next.saturating_add(1) } else { next })?;
         Some(Plan { link: ix, at, len, what: What::Sealed(sealed) })
     }
 
@@ -111,10 +129,14 @@ impl<C: Crypto> Cx<'_, C> {
                 chunk = self.plan_new(ix, room);
             }
             if chunk.is_none() {
+                self.not_held_back(ix);
                 // What only goes along has no company after all.
                 let look = Look { st: self.st, p: &self.p, now: self.now };
                 look.compose(ix, room, false, free.is_some(), self.control);
             }
+        }
+        if may_send && !has_data {
+            self.not_held_back(ix);
         }
         if probe && chunk.is_none() && !self.control.said.elicits {
             self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
@@ -170,12 +192,14 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let window = link.cc.window();
         if link.flight.bytes.saturating_add(datagram as u64) > window {
+            link.cc.held_back(true, self.now);
             return false;
         }
         let (rtt, doubling) = (link.rtt.smoothed(), link.cc.in_slow_start());
         if !link.pacer.ready(datagram as u64) {
             link.pacer.refill(self.now, window, rtt, doubling, link.path.datagram);
             if !link.pacer.ready(datagram as u64) {
+                link.cc.held_back(true, self.now);
                 return false;
             }
         }
@@ -189,6 +213,13 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
+    /// There is nothing to send, or the other end has no room for it: the window is not to blame.
+    fn not_held_back(&mut self, ix: LinkIx) {
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            link.cc.held_back(false, self.now);
+        }
+    }
+
     fn taken(table: &[Sent], number: u64) -> bool {
         table.get(Flight::slot(table, number).0 as usize).is_none_or(Sent::outstanding)
     }
@@ -198,7 +229,8 @@ impl<C: Crypto> Cx<'_, C> {
         let each = self.st.config.in_flight as usize;
         let start = ix.at().saturating_mul(each);
         let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
-        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n))
+        let skips = self.p.links.get(ix.at()).and_then(|l| l.recovery.skips_next);
+        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n) && skips != Some(*n))
     }
 }
 

@@ -58,6 +58,7 @@ impl<C: Crypto> Cx<'_, C> {
             link.path.budget = if back { u64::MAX } else { 0 };
             link.path.since = peer.session.tx_next;
             link.path.datagram = link.path.datagram.min(BASE_DATAGRAM);
+            link.marks.other_path();
             link.say.ping = true;
         }
         if !peer.path_validated && peer.end == Some(End::Gateway) {

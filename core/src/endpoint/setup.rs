@@ -9,7 +9,8 @@ use crate::discard::{Discard, Fault};
 use crate::ids::{Boot, Label, PeerIx};
 use crate::path::Path;
 use crate::peer::{End, Session};
-use crate::wire::handshake::{HELLO_CORE_MAX, VERSION, WELCOME_CORE_MAX};
+use crate::wire::frame;
+use crate::wire::handshake::{HELLO_CORE_MAX, VERSION, WELCOME_CORE_MAX, reads};
 use crate::wire::packet::{UnknownLabel, kind};
 use crate::wire::{Hello, LongData, Reject, RejectReason, Welcome, Writer};
 
@@ -85,7 +86,7 @@ impl<C: Crypto> Cx<'_, C> {
             gateway_nonce,
             suite: suite.number(),
             limits: self.st.config.limits(),
-            tlvs: &[],
+            tlvs: self.st.config.extensions(),
         }
     }
 
@@ -151,6 +152,7 @@ impl<C: Crypto> Cx<'_, C> {
             window: u64::from(hello.limits.credit),
             granted: u64::from(self.st.config.first_credit),
             theirs: hello.label,
+            ecn: self.st.config.ecn && reads(hello.tlvs, frame::kind::ACK_ECN),
             ..Session::none()
         })
     }

@@ -18,6 +18,8 @@ const QUERY_FIRST: Duration = Duration::from_millis(500);
 const QUERY_MAX: Duration = Duration::from_secs(5);
 /// After so many unanswered probes every probe is accompanied by a HELLO.
 const PROBES_BEFORE_HELLO: u32 = 2;
+/// ... and packets leave unmarked: the path may drop what is marked.
+pub(super) const PROBES_BEFORE_UNMARKED: u32 = 2;
 /// After so many unanswered probes a gateway waits until the device is heard.
 const PROBES_BEFORE_PARKING: u32 = 5;
 
@@ -56,7 +58,7 @@ impl<C: Crypto> Cx<'_, C> {
             self.fall_back(ix);
         }
         if loss {
-            self.detect_losses(ix);
+            self.detect_losses(ix, Instant::NEVER);
         } else if probe_at <= now {
             self.probe(ix, at);
         }
@@ -90,6 +92,9 @@ impl<C: Crypto> Cx<'_, C> {
         link.recovery.unanswered = link.recovery.unanswered.saturating_add(1);
         let unanswered = link.recovery.unanswered;
         self.st.totals.probes = self.st.totals.probes.saturating_add(1);
+        if unanswered == PROBES_BEFORE_UNMARKED {
+            link.marks.silence();
+        }
         if !device && unanswered > PROBES_BEFORE_PARKING {
             link.recovery.parked = true;
             self.unsend_all(ix);
@@ -181,7 +186,9 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get(link.peer.at()) else {
             return Instant::NEVER;
         };
-        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() {
+        // A question is answered as well, and a PING before it would put it off again and again.
+        let asks = link.outbound.query_at != Instant::NEVER;
+        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() || asks {
             return Instant::NEVER;
         }
         peer.heard + poll

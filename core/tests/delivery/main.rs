@@ -3,6 +3,7 @@
 mod basics;
 mod busy;
 mod credit;
+mod ecn;
 mod fairness;
 mod hostile;
 mod names;

@@ -258,12 +258,12 @@ impl<A: Application + 'static> Network<A> {
                 break;
             }
             let (now, before) = (self.clock.now(), datagrams);
-            for (path, run) in self.incoming.runs() {
+            for (path, ecn, run) in self.incoming.runs() {
                 let streams = self.application.streams().saturating_add(STREAMS_AHEAD);
                 self.endpoint.storage_mut().grow_inbound(streams as usize);
                 for datagram in run {
                     datagrams += 1;
-                    let handled = self.endpoint.handle_datagram(now, path, datagram, &mut self.application);
+                    let handled = self.endpoint.handle_datagram(now, path, ecn, datagram, &mut self.application);
                     if let Ok(Handled::Reply(len)) = handled
                         && let Some(answer) = datagram.get(..len)
                     {
