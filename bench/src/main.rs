@@ -5,6 +5,7 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
+mod disk_faults;
 mod machine;
 mod marks;
 mod options;
@@ -33,6 +34,8 @@ enum Bench {
     Transport(transport::Arguments),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
+    /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
+    DiskFaults(disk_faults::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -55,6 +58,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let passed = match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,
     };
