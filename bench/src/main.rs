@@ -6,6 +6,7 @@
 
 mod clock;
 mod fill;
+mod disk_faults;
 mod machine;
 mod marks;
 mod options;
@@ -43,6 +44,8 @@ enum Bench {
     OpenOutbox(start_up::Open),
     /// The time to fill a sender's outbox, beside only writing and syncing the same bytes.
     Fill(fill::Arguments),
+    /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
+    DiskFaults(disk_faults::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -76,6 +79,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
+        Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Torture(arguments) => torture::run(arguments)?,
         Bench::TortureGateway(role) => role.run().map(|()| true)?,

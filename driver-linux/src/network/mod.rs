@@ -140,7 +140,7 @@ impl<A: Application + 'static> Network<A> {
         more || self.maybe_readable
     }
 
-    /// Waits until there is something to do, or `at_most` has passed.
+    /// Waits until there is something to do, or `at_most` has passed. After [`Remote::stop`] it does not wait.
     ///
     /// `idle` is asked once, when threads that bring work can already see that this one is about to sleep: it returns false
     /// when there is work after all.
@@ -162,7 +162,8 @@ impl<A: Application + 'static> Network<A> {
         let (shared, poll, events) = (&self.shared, &mut self.poll, &mut self.events);
         events.clear();
         shared.wake.sleep(
-            || !shared.any() && idle(),
+            // What stops it may have been seen by a turn that was looking for something else.
+            || !shared.any() && !shared.stopped() && idle(),
             || match poll.poll(events, timeout) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
                 other => other,

@@ -158,8 +158,9 @@ impl Bridge {
         self.news.swap(false, Ordering::AcqRel)
     }
 
+    /// Whether there is something to look at. An order to stop stays news, whoever has looked at the rest meanwhile.
     pub(super) fn has_news(&self) -> bool {
-        self.news.load(Ordering::Acquire)
+        self.news.load(Ordering::Acquire) || self.stopped()
     }
 
     pub(super) fn set_journal(&self, now: JournalNow) {

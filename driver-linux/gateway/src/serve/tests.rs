@@ -224,6 +224,15 @@ fn a_restart_goes_on_where_the_disk_stands() {
 }
 
 #[test]
+fn an_order_to_stop_is_not_lost_to_a_turn_that_looks_for_reports() {
+    let mut pair = Pair::new();
+    pair.bridge.stop();
+    // In the middle of a turn, after its loop looked whether to stop.
+    assert_eq!(pair.stored(), None);
+    assert!(pair.bridge.has_news(), "the network thread would sleep");
+}
+
+#[test]
 fn the_last_turn_stores_what_was_put_before_the_network_thread_ended() {
     let mut pair = Pair::new();
     let (stream, _) = pair.open("s").expect("taken");
