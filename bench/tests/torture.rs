@@ -37,7 +37,7 @@ fn without_the_sync_of_any_one_site_records_are_lost() {
         let shown = match site {
             SyncSite::Group | SyncSite::SegmentName | SyncSite::RecoveredTail | SyncSite::Checkpoint => true,
             // Every new segment's name makes these durable too. They matter only where someone took the checkpoints away,
-            // which the journal's own tests do.
+            // which a test of the journal does.
             SyncSite::CheckpointNames => false,
         };
         if shown {

@@ -1,9 +1,9 @@
 //! Killed or without power at any moment, the journal keeps what it confirmed, once and in order.
 
-use crate::common::{EPOCH, PEER, SALT, append};
+use crate::common::{EPOCH, PEER, append_part, options, read_all, stored};
 use crate::world::World;
 use tallylink_journal::testing::MemStore;
-use tallylink_journal::{Journal, Options, Retention, Store, SyncSite};
+use tallylink_journal::{Journal, SyncSite};
 
 const LIVES: u64 = 8;
 const SEEDS: u64 = 500;
@@ -38,45 +38,30 @@ fn without_the_sync_of_any_one_site_something_confirmed_is_lost() {
     }
 }
 
-/// A journal without checkpoint files, as after someone set them aside: opening makes new ones, and then retention deletes
-/// segments that only they cover. Returns how much is remembered of a stream whose segment went, after a power cut.
-fn remembered_after_new_checkpoints(seed: u64, ignored: Option<SyncSite>) -> u64 {
-    const HOUR_US: u64 = 3_600_000_000;
-    let store = MemStore::new(seed);
-    let options = |max_age_us| Options {
-        salt: SALT,
-        segment_bytes: Options::MIN_SEGMENT,
-        retention: Retention { max_age_us, ..Retention::default() },
-        ..Options::default()
-    };
-    let (mut journal, _) = Journal::open(store.clone(), options(None)).unwrap();
-    let (quiet, busy) = (journal.stream(PEER, b"quiet").unwrap(), journal.stream(PEER, b"busy").unwrap());
-    journal.begin_epoch(quiet, EPOCH, 0, 0).unwrap();
-    journal.begin_epoch(busy, EPOCH, 0, 0).unwrap();
-    append(&mut journal, quiet, EPOCH, 0, &[b"one".to_vec(), b"two".to_vec()]).unwrap();
-    for number in 0..4 {
-        append(&mut journal, busy, EPOCH, number, &[vec![7; Options::MIN_SEGMENT as usize / 2]]).unwrap();
+#[test]
+fn a_checkpoint_in_the_middle_of_the_first_record_of_an_epoch_knows_the_epoch() {
+    const PART: usize = 1000;
+    let store = MemStore::new(1);
+    let record = stored(&[vec![7; 20 * PART]]);
+    let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
+    let stream = journal.stream(PEER, b"images").unwrap();
+    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
+    let made = journal.stats().checkpoints;
+    let mut checkpoint_in_it = false;
+    for from in (0..record.len()).step_by(PART) {
+        append_part(&mut journal, stream, 0, &record, from..record.len().min(from + PART)).unwrap();
         journal.commit().unwrap();
+        checkpoint_in_it |= from + PART < record.len() && journal.maintain(0).unwrap().checkpoint;
     }
-    drop(journal);
-    store.remove("checkpoint-a").unwrap();
-    store.remove("checkpoint-b").unwrap();
-    store.sync_names(SyncSite::SegmentName).unwrap();
-
-    store.ignore(ignored);
-    let (mut journal, _) = Journal::open(store.clone(), options(Some(HOUR_US))).unwrap();
-    assert!(journal.maintain(1_000 * HOUR_US).unwrap().deleted > 0);
+    assert!(checkpoint_in_it && journal.stats().checkpoints > made);
+    assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().stored_below, 1);
     drop(journal);
     store.power_cut();
-    let (journal, _) = Journal::open(store, options(None)).unwrap();
-    let quiet = journal.find_stream(PEER, b"quiet").and_then(|quiet| journal.epoch_state(quiet, EPOCH));
-    quiet.map_or(0, |state| state.stored_below)
-}
 
-#[test]
-fn the_names_of_new_checkpoints_are_durable_before_they_stand_for_segments() {
-    assert!((0..SEEDS).all(|seed| remembered_after_new_checkpoints(seed, None) == 2));
-    let without = |seed: &u64| remembered_after_new_checkpoints(*seed, Some(SyncSite::CheckpointNames)) < 2;
-    let seed = (0..SEEDS).find(without).expect("the names' sync seems not to be needed");
-    println!("without it, seed {seed} forgets what was stored");
+    let (journal, recovery) = Journal::open(store.clone(), options()).unwrap();
+    assert_eq!(recovery.damaged_places, 0);
+    let stream = journal.find_stream(PEER, b"images").unwrap();
+    assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().stored_below, 1);
+    drop(journal);
+    assert_eq!(read_all(store).records.len(), 1);
 }
