@@ -5,6 +5,7 @@ use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Path;
 use crate::recovery::congestion::Controller;
 use crate::recovery::ecn::Marks;
+use crate::recovery::mtu::Mtu;
 use crate::recovery::pacer::Pacer;
 use crate::recovery::reordering::Reordering;
 use crate::recovery::rtt::Rtt;
@@ -49,6 +50,7 @@ pub struct Link<K> {
     pub(crate) rtt: Rtt,
     pub(crate) cc: Controller,
     pub(crate) marks: Marks,
+    pub(crate) mtu: Mtu,
     pub(crate) pacer: Pacer,
     pub(crate) recovery: Recovery,
     pub(crate) outbound: Outbound,
@@ -236,6 +238,7 @@ impl<K> Link<K> {
             rtt: Rtt::remembered(rtt),
             cc: Controller::new(congestion, datagram),
             marks: Marks::new(),
+            mtu: Mtu::new(datagram),
             pacer: Pacer::new(now),
             recovery: Recovery {
                 largest_acked: None,

@@ -38,6 +38,8 @@ pub struct Peer {
     pub(crate) next_dirty: PeerIx,
     /// Smoothed round-trip time, as it was last measured.
     pub(crate) rtt_us: u32,
+    /// The datagram size that the last link used.
+    pub(crate) datagram: u16,
     /// The end that we are; `None` for an empty slot.
     pub(crate) end: Option<End>,
     pub(crate) news: News,
@@ -146,6 +148,7 @@ impl Default for Peer {
             first_out: OutIx::NONE,
             next_dirty: PeerIx::NONE,
             rtt_us: 0,
+            datagram: 0,
             end: None,
             news: News::default(),
             path_validated: false,

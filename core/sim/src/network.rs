@@ -24,6 +24,8 @@ pub(crate) struct PathPlan {
     pub(crate) flipped: u32,
     /// The largest datagram that the sender's system takes.
     pub(crate) mtu: usize,
+    /// The largest that passes; others vanish.
+    pub(crate) passes: usize,
     /// The bottleneck, in bytes a second.
     pub(crate) rate: Option<u64>,
     /// What the bottleneck queues.
@@ -49,14 +51,14 @@ impl PathPlan {
     /// Draws a path.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         let delay_us = match rng.below(20) {
-            0 => rng.pick(&[3_000_000, 30_000_000]),
+            0 => rng.pick(&[3_000_000, 27_000_000]),
             _ => rng.pick(&[5, 500, 5_000, 40_000, 300_000]),
         };
         let kind = rng.below(4) > 0;
         let rate = |rng: &mut Rng, of: &[u32]| if kind { rng.pick(of) } else { 0 };
         Self {
             delay_us,
-            jitter_us: rng.pick(&[0, delay_us / 10, delay_us * 2]),
+            jitter_us: if delay_us > 20_000_000 { delay_us / 10 } else { rng.pick(&[0, delay_us / 10, delay_us * 2]) },
             loss: rate(rng, &[0, 10, 30, 100, 300]),
             burst: rng.chance(200).then(|| (rng.pick(&[5, 20]), rng.pick(&[50, 300]))),
             late: rate(rng, &[0, 20, 100, 300]),
@@ -64,6 +66,7 @@ impl PathPlan {
             twice: rate(rng, &[0, 20, 200]),
             flipped: rate(rng, &[0, 10, 50]),
             mtu: rng.pick(&[1200, 1252, 1472, 9000]),
+            passes: if rng.chance(200) { rng.pick(&[1200, 1252, 1300, 1452]) } else { usize::MAX },
             rate: rng.chance(400).then(|| rng.pick(&[20_000, 100_000, 1_000_000])),
             queue: rng.pick(&[18_000, 30_000]),
             marks: match rng.below(10) {
@@ -114,6 +117,11 @@ impl Direction {
         self.outage_until = self.outage_until.max(until);
     }
 
+    /// From now on larger datagrams than this vanish.
+    pub(crate) fn shrink(&mut self, passes: usize) {
+        self.plan.passes = passes;
+    }
+
     /// From now on nothing is lost, late, doubled or changed; the bottleneck stays.
     pub(crate) fn calm(&mut self) {
         let plan = &mut self.plan;
@@ -123,7 +131,8 @@ impl Direction {
 
     /// What becomes of a datagram.
     pub(crate) fn send(&mut self, now: u64, ecn: Ecn, bytes: &[u8], rng: &mut Rng) -> Vec<Arrival> {
-        let dropped = ecn != Ecn::NotEct && self.plan.marks == MarksPlan::Dropped;
+        let marked = ecn != Ecn::NotEct && self.plan.marks == MarksPlan::Dropped;
+        let dropped = marked || bytes.len() > self.plan.passes;
         if now < self.outage_until || self.lost(rng) || dropped {
             return Vec::new();
         }

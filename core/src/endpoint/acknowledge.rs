@@ -84,6 +84,9 @@ impl<C: Crypto> Cx<'_, C> {
             self.validated(ix, at, largest);
         }
         self.detect_losses(ix, newly.oldest_sent_at);
+        if newly.black_hole {
+            self.black_hole(ix);
+        }
         self.wake(ix);
         Ok(())
     }
@@ -91,8 +94,14 @@ impl<C: Crypto> Cx<'_, C> {
     /// Takes the packets that are acknowledged out of flight. The flight list has only what is out, in order, and the
     /// ranges are walked beside it: nothing else is looked at.
     fn take_acknowledged(&mut self, ix: LinkIx, ranges: &[PacketRange], next: u64) -> Newly {
-        let mut newly =
-            Newly { any: false, bytes: 0, marked: 0, oldest_sent_at: Instant::NEVER, largest_sent_at: None };
+        let mut newly = Newly {
+            any: false,
+            black_hole: false,
+            bytes: 0,
+            marked: 0,
+            oldest_sent_at: Instant::NEVER,
+            largest_sent_at: None,
+        };
         let each = self.st.config.in_flight as usize;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return newly;
@@ -119,6 +128,7 @@ impl<C: Crypto> Cx<'_, C> {
                 newly.bytes = newly.bytes.saturating_add(u64::from(sent.size));
             }
             newly.any = true;
+            newly.black_hole |= self.size_arrived(ix, &sent);
             newly.marked = newly.marked.saturating_add(u64::from(sent.carried.has(Carried::MARKED)));
             newly.oldest_sent_at = newly.oldest_sent_at.min(sent.sent_at);
             newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
@@ -209,6 +219,8 @@ impl<C: Crypto> Cx<'_, C> {
         }
         link.flight.free(table, slot);
         self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
+        self.size_arrived(ix, &sent);
+        let link = self.p.links.get_mut(ix.at())?;
         if sent.carried.has(Carried::COUNTED) {
             let behind = link.recovery.largest_acked.map_or(0, |l| (l as u32).wrapping_sub(sent.number));
             let age = self.now.since(sent.sent_at);
@@ -275,6 +287,7 @@ impl<C: Crypto> Cx<'_, C> {
             }
             link.flight.lose(table, slot);
             self.st.totals.packets_lost = self.st.totals.packets_lost.saturating_add(1);
+            link.size_lost(&sent, self.now);
             let (stream, number) = (sent.stream, sent.number);
             first.get_or_insert(sent.sent_at);
             last = sent.sent_at;
@@ -306,6 +319,8 @@ impl<C: Crypto> Cx<'_, C> {
 #[derive(Clone, Copy, Debug)]
 struct Newly {
     any: bool,
+    /// Only smaller datagrams arrive than those that leave.
+    black_hole: bool,
     /// Bytes that let the congestion window grow.
     bytes: u64,
     /// How many had left marked.

@@ -1,7 +1,7 @@
 //! The endpoint: every call that a driver makes. What happens inside is split by what happens: a session opens
 //! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`], [`confirmed`]),
 //! something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
-//! [`links`]).
+//! [`links`]), a path changes ([`roam`], [`size`]).
 
 mod acknowledge;
 mod chunk;
@@ -19,6 +19,7 @@ mod roam;
 mod seal;
 mod session;
 mod setup;
+mod size;
 mod state;
 mod timeout;
 mod timers;

@@ -60,6 +60,8 @@ pub(super) struct Sealed {
     pub(super) chunk: Option<PlannedChunk>,
     pub(super) padding: usize,
     pub(super) probe: bool,
+    /// It tries a larger datagram, and carries nothing.
+    pub(super) size: bool,
 }
 
 impl<C: Crypto> Cx<'_, C> {
@@ -109,7 +111,7 @@ impl<C: Crypto> Cx<'_, C> {
         let link = self.p.links.get(ix.at())?;
         // An address that has not answered gets what its budget allows.
         let budget = usize::try_from(link.path.budget).unwrap_or(usize::MAX);
-        let datagram = usize::from(link.path.datagram).min(budget);
+        let datagram = usize::from(link.datagram()).min(budget);
         let room = datagram.checked_sub(header.len)?.checked_sub(TAG_LEN)?;
         let (due, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
         // Without a free slot nothing leaves that asks for an ACK; a probe timeout makes room then. The last one is kept for
@@ -120,6 +122,13 @@ impl<C: Crypto> Cx<'_, C> {
         let may_send = !parked && (probe || free.is_some_and(|n| self.may_send(ix, n, datagram)));
         let link = self.p.links.get(ix.at())?;
         let has_data = may_send && (!link.flight.lost.is_empty() || link.outbound.front != OutIx::NONE);
+        if has_data
+            && !probe
+            && spare
+            && let Some(room) = self.size_probe(ix, header.len)
+        {
+            return self.plan_size_probe(header, free?, room);
+        }
         let look = Look { st: self.st, p: &self.p, now: self.now };
         look.compose(ix, room, has_data, free.is_some(), self.control);
         let mut chunk = None;
@@ -159,7 +168,27 @@ impl<C: Crypto> Cx<'_, C> {
         };
         // A skipped number may need a longer header only beyond the reach of the shortest: then the next plan has it.
         let short = header.short.map(|h| DataHeader { truncated: number as u32, ..h });
-        let sealed = Sealed { number, short, header_len: header.len, chunk, padding, probe: probe && chunk.is_some() };
+        let sealed = Sealed {
+            number,
+            short,
+            header_len: header.len,
+            chunk,
+            padding,
+            probe: probe && chunk.is_some(),
+            size: false,
+        };
+        Some((sealed, u16::try_from(len).ok()?))
+    }
+
+    /// PING and PADDING: whether a datagram of this size passes (RFC 8899 §4.1).
+    fn plan_size_probe(&mut self, header: Header, number: u64, room: usize) -> Option<(Sealed, u16)> {
+        self.control.clear();
+        self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
+        self.control.said.elicits = true;
+        let short = header.short.map(|h| DataHeader { truncated: number as u32, ..h });
+        let padding = room.saturating_sub(self.control.len());
+        let len = header.len.saturating_add(room).saturating_add(TAG_LEN);
+        let sealed = Sealed { number, short, header_len: header.len, chunk: None, padding, probe: true, size: true };
         Some((sealed, u16::try_from(len).ok()?))
     }
 

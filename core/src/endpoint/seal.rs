@@ -141,6 +141,10 @@ impl<C: Crypto> Cx<'_, C> {
         if mark == Ecn::Ect0 {
             entry.carried = entry.carried.with(Carried::MARKED);
         }
+        if sealed.size {
+            entry.carried = entry.carried.with(Carried::SIZE);
+            link.mtu.left(size as u16, link.path.datagram);
+        }
         let Some(chunk) = sealed.chunk else {
             link.flight.insert(table, slot, entry);
             return;
@@ -244,11 +248,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(ix) = self.p.peers.get(at.at()).and_then(|p| p.link.some()) else {
             return;
         };
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
         match why {
-            SendFault::TooBig => link.path.datagram = link.path.datagram.min(super::roam::BASE_DATAGRAM),
+            SendFault::TooBig => self.size_refused(ix),
             // Loss recovery finds out.
             SendFault::Lost => {}
         }

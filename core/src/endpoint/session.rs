@@ -176,11 +176,11 @@ impl<C: Crypto> Cx<'_, C> {
         }
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             (link.tx, link.rx) = (tx, rx);
-            link.path.datagram = self.st.config.initial_datagram.min(welcome.limits.max_datagram);
             link.long = Some(LongHeader { key: hello.key, nonce: hello.nonce, gateway_nonce: welcome.gateway_nonce });
             // With nothing to send, a PING still lets the session go live at the gateway.
             link.say.ping = true;
         }
+        self.begin_size(ix, at);
         self.name_epochs(at, &hello.nonce, &welcome.gateway_nonce);
         self.st.totals.sessions = self.st.totals.sessions.saturating_add(1);
         self.tell_peer(at, |news| news.connected = true);

@@ -174,7 +174,6 @@ impl<C: Crypto> Cx<'_, C> {
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
         let peer = self.p.peers.get_mut(at.at())?;
-        let datagram = self.st.config.initial_datagram.min(session.limits.max_datagram);
         peer.session = session;
         peer.session.ours = Label(random.checked_shl(bits).unwrap_or(0) | at.0);
         peer.last_live = counter;
@@ -185,10 +184,10 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let link = self.p.links.get_mut(ix.at())?;
         (link.tx, link.rx) = (tx, rx);
-        link.path.datagram = datagram;
         link.say.label = true;
         self.st.totals.sessions = self.st.totals.sessions.saturating_add(1);
         self.tell_peer(at, |news| (news.connected, news.id_used_twice) = (true, news.id_used_twice | returned));
+        self.begin_size(ix, at);
         self.requeue_streams(ix);
         Some(ix)
     }

@@ -60,6 +60,8 @@ pub struct Totals {
     pub losses_spurious: u64,
     /// Times that a router's mark told of congestion.
     pub marks_heeded: u64,
+    /// Times that a path was found to carry less than before.
+    pub paths_shrunk: u64,
     /// Chunks that were sent again.
     pub chunks_repeated: u64,
     /// Probe timeouts.

@@ -95,6 +95,12 @@ impl Controller {
         }
     }
 
+    /// Datagrams are of this size from now on. Two of them fit into the window always, or none would ever leave.
+    pub(crate) fn set_datagram(&mut self, datagram: u16) {
+        self.datagram = u64::from(datagram);
+        self.window = self.window.max(self.least());
+    }
+
     /// The most bytes that may be in flight.
     pub(crate) const fn window(&self) -> u64 {
         self.window

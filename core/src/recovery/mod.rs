@@ -2,7 +2,8 @@
 //!
 //! [`sent::Flight`] is the table: which packets are out, in which order, and which of them were lost. [`rtt::Rtt`] tells how
 //! long an answer takes, [`reordering::Reordering`] how far packets overtake each other, [`congestion::Controller`] how much
-//! may be out, [`pacer::Pacer`] how fast it leaves, [`ecn::Marks`] what routers say of it.
+//! may be out, [`pacer::Pacer`] how fast it leaves, [`ecn::Marks`] what routers say of it,
+//! [`mtu::Mtu`] how large the datagrams may be.
 
 pub(crate) mod congestion;
 #[cfg(feature = "cubic")]
@@ -10,6 +11,7 @@ mod cubic;
 pub(crate) mod ecn;
 #[cfg(feature = "cubic")]
 mod hystart;
+pub(crate) mod mtu;
 mod newreno;
 pub(crate) mod pacer;
 pub(crate) mod reordering;

@@ -35,7 +35,7 @@ fn pair(device: Config, gateway: Config) -> (Pair, Rc<Cell<u64>>) {
 fn packets_leave_marked_when_both_ends_want_it() {
     let (mut both, marked) = pair(small_config(), small_config());
     transfer(&mut both, 500);
-    assert!(marked.get() > 400, "{} marked", marked.get());
+    assert!(marked.get() > 300, "{} marked", marked.get());
     assert_eq!(both.device.endpoint.totals().marks_heeded, 0);
     for (device, gateway) in [(false, true), (true, false)] {
         let config = |ecn| Config { ecn, ..small_config() };

@@ -127,6 +127,16 @@ fn persistent_congestion_leaves_two_datagrams() {
 }
 
 #[test]
+fn a_window_holds_two_datagrams_whatever_their_size() {
+    for law in laws() {
+        let mut cc = avoiding(law);
+        cc.persistent_congestion();
+        cc.set_datagram(9000);
+        assert_eq!(cc.window(), 18_000, "{law:?}");
+    }
+}
+
+#[test]
 fn no_input_makes_a_window_vanish_or_overflow() {
     for law in laws() {
         for datagram in [1200, 9000, u16::MAX] {

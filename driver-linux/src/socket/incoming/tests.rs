@@ -128,7 +128,8 @@ fn marks_arrive_as_they_left_over_ipv4_and_ipv6() {
                         thread::sleep(Duration::from_millis(1));
                         continue;
                     }
-                    assert!(incoming.runs().all(|(_, came, _)| came == ecn), "{ecn:?} to {remote}");
+                    let came: Vec<_> = incoming.runs().map(|(path, came, _)| (*path, came)).collect();
+                    assert!(came.iter().all(|(_, came)| *came == ecn), "{ecn:?} came as {came:?}");
                 }
             }
         }
