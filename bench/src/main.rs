@@ -5,6 +5,7 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
+mod lab;
 mod machine;
 mod marks;
 mod options;
@@ -31,6 +32,8 @@ struct Arguments {
 enum Bench {
     /// CPU per record of sender and receiver while a backlog drains, beside quinn and s2n-quic.
     Transport(transport::Arguments),
+    /// Goodput, CPU and repeats over a network with delay, losses and bottlenecks, beside quinn and TCP (needs root).
+    Lab(lab::Arguments),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<ExitCode> {
     let passed = match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments)?,
+        Bench::Lab(arguments) => lab::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,

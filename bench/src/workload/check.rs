@@ -94,6 +94,11 @@ impl LengthPrefixed {
         self.have = rest.len();
     }
 
+    /// Records that came to their end.
+    pub(crate) fn records(&self) -> u64 {
+        self.checker.next
+    }
+
     pub(crate) fn finish(&self) -> Checked {
         let mut checked = self.checker.finish();
         // Bytes after the last whole record belong to one that never ended.

@@ -19,11 +19,14 @@ use rustls::{
 
 use super::{
     MAX_DATAGRAM,
-    socket::{SERVER_NAME, certificate, loopback, runtime},
+    setup::{SERVER_NAME, certificate, runtime},
 };
 use crate::{
     clock,
-    transport::side::{End, Job, Meter, Metered, Run, Side, Wire},
+    transport::{
+        ground::{Place, Room},
+        side::{End, Job, Meter, Metered, Run, Side, Wire},
+    },
     workload::{Checked, LengthPrefixed, Packed},
 };
 
@@ -49,21 +52,15 @@ impl Side for Quinn {
     }
 
     fn run(&self, job: &Job) -> Result<Run> {
-        let (server, client) = configs((self.provider)())?;
+        let (server, client) = configs((self.provider)(), job.ground.room)?;
         let (tell, listening) = mpsc::channel();
-        let receiver = {
-            let job = job.clone();
-            Metered::spawn(End::Receiver, "receiver", move |meter| {
-                runtime()?.block_on(receive(server, &job, &tell, meter))
-            })?
-        };
-        let sender = {
-            let job = job.clone();
-            Metered::spawn(End::Sender, "sender", move |meter| {
-                let to = listening.recv().context("no receiver")?;
-                runtime()?.block_on(send(client, to, &job, meter))
-            })?
-        };
+        let receiver = Metered::spawn(job, End::Receiver, move |job, meter| {
+            runtime()?.block_on(receive(server, job, &tell, meter))
+        })?;
+        let sender = Metered::spawn(job, End::Sender, move |job, meter| {
+            let to = listening.recv().context("no receiver")?;
+            runtime()?.block_on(send(client, to, job, meter))
+        })?;
         let ((elapsed, wire), sender) = sender.join()?;
         let (checked, receiver) = receiver.join()?;
         Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire })
@@ -76,7 +73,7 @@ async fn receive(
     tell: &mpsc::Sender<SocketAddr>,
     meter: &mut Meter,
 ) -> Result<Checked> {
-    let endpoint = endpoint(Some(config))?;
+    let endpoint = endpoint(Some(config), &job.ground.receiver)?;
     tell.send(endpoint.local_addr()?)?;
     let incoming = endpoint.accept().await.context("endpoint closed")?;
     let connection = incoming.await?;
@@ -86,6 +83,7 @@ async fn receive(
     let mut records = LengthPrefixed::new(Arc::clone(&job.workload));
     while let Some(chunk) = stream.read_chunk(usize::MAX, true).await? {
         records.take(&chunk.bytes);
+        job.watch.set_received(records.records());
     }
     meter.stop();
 
@@ -101,7 +99,7 @@ async fn send(
     job: &Job,
     meter: &mut Meter,
 ) -> Result<(std::time::Duration, Wire)> {
-    let endpoint = endpoint(None)?;
+    let endpoint = endpoint(None, &job.ground.sender)?;
     let connection = endpoint.connect_with(config, to, SERVER_NAME)?.await?;
     let mut stream = connection.open_uni().await?;
     let size = u32::try_from(job.workload.size())?;
@@ -132,19 +130,20 @@ async fn send(
         send_calls: Some(stats.udp_tx.ios),
         // Its `udp_rx.ios` counts what it was handed, not calls.
         receive_calls: None,
+        repairs: None,
     };
     Ok((elapsed, wire))
 }
 
-fn endpoint(server: Option<ServerConfig>) -> Result<Endpoint> {
+fn endpoint(server: Option<ServerConfig>, place: &Place) -> Result<Endpoint> {
     let runtime = Arc::new(TokioRuntime);
-    Ok(Endpoint::new(EndpointConfig::default(), server, loopback()?, runtime)?)
+    Ok(Endpoint::new(EndpointConfig::default(), server, place.udp()?, runtime)?)
 }
 
-fn configs(mut provider: CryptoProvider) -> Result<(ServerConfig, ClientConfig)> {
+fn configs(mut provider: CryptoProvider, room: Option<Room>) -> Result<(ServerConfig, ClientConfig)> {
     provider.cipher_suites.retain(|suite| suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256);
     let provider = Arc::new(provider);
-    let transport = Arc::new(transport());
+    let transport = Arc::new(transport(room));
     let made = certificate()?;
     let certificate: CertificateDer<'static> = made.cert.der().clone();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -167,11 +166,14 @@ fn configs(mut provider: CryptoProvider) -> Result<(ServerConfig, ClientConfig)>
     Ok((server, client))
 }
 
-fn transport() -> TransportConfig {
+fn transport(room: Option<Room>) -> TransportConfig {
     // Discovery stays on, so that it climbs back should losses be taken for a black hole.
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(MAX_DATAGRAM);
     let mut transport = TransportConfig::default();
     transport.initial_mtu(MAX_DATAGRAM).mtu_discovery_config(Some(discovery)).enable_segmentation_offload(true);
+    if let Some(room) = room {
+        transport.stream_receive_window(room.bytes.into()).receive_window(room.bytes.into()).send_window(room.bytes.into());
+    }
     transport
 }
