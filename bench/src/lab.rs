@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT", requires = "suite")]
     only: Option<String>,
     #[command(flatten)]
-    network: network::Options,
+    network: network::Network,
     /// Bytes of a record; one case each.
     #[arg(long, value_delimiter = ',', default_values_t = [1_013])]
     size: Vec<u32>,

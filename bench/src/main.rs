@@ -64,3 +64,13 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
+}

@@ -29,7 +29,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
 pub(crate) use counters::Counters;
 pub(crate) use profile::{Jitter, Profile};
-pub(crate) use script::{Forgery, Script};
+pub(crate) use script::Script;
 
 use self::{elsewhere::Elsewhere, ip::Header, link::Link, translator::Translator};
 use crate::transport::side::End;

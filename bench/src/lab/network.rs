@@ -15,7 +15,7 @@ pub(super) const OPTIONS: [&str; 13] = [
 ];
 
 #[derive(Args)]
-pub(super) struct Options {
+pub(super) struct Network {
     /// Delay of each direction.
     #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
     delay_ms: f64,
@@ -57,7 +57,7 @@ pub(super) struct Options {
     pub(super) v6: bool,
 }
 
-impl Options {
+impl Network {
     pub(super) fn profile(&self) -> Profile {
         let profile = Profile {
             delay: milliseconds(self.delay_ms),
@@ -81,7 +81,7 @@ impl Options {
 }
 
 /// What differs from a perfect network.
-impl fmt::Display for Options {
+impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ms", self.delay_ms)?;
         let parts = [

@@ -43,8 +43,10 @@ pub(super) struct Loss {
 impl Loss {
     /// `share` of all packets, in bursts of `burst` packets on average.
     pub(super) fn new(share: f64, burst: f64) -> Self {
-        let ends = if burst > 1.0 { burst.recip() } else { 1.0 - share };
-        Self { begins: if share < 1.0 { (share * ends / (1.0 - share)).min(1.0) } else { 1.0 }, ends, bad: false }
+        // A share above a half cannot come in short bursts.
+        let longest = if share > 0.0 { (1.0 - share) / share } else { 1.0 };
+        let ends = if burst > 1.0 { burst.recip().min(longest) } else { 1.0 - share };
+        Self { begins: if share < 1.0 { share * ends / (1.0 - share) } else { 1.0 }, ends, bad: false }
     }
 
     /// Whether the next packet is lost.

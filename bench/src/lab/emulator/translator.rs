@@ -1,6 +1,4 @@
 //! The address translator in front of the sender: its outer address changes when the script says so.
-use std::net::IpAddr;
-
 use super::{
     addresses,
     ip::{self, Header, Which},
