@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
         SideName::TallylinkGcm, SideName::QuinnRing, SideName::Tcp,
     ])]
     sides: Vec<SideName>,
-    /// About how long the reference takes for what every side is given to carry, in a round.
+    /// About how long each side works in a round.
     #[arg(long, value_name = "S", conflicts_with = "records")]
     seconds: Option<f64>,
     /// Records to carry, in place of a time.

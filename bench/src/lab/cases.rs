@@ -10,7 +10,7 @@ pub(super) struct Case {
     pub(super) profile: Profile,
     pub(super) v6: bool,
     pub(super) size: u32,
-    /// How long the reference is to take in a round.
+    /// How long each side is to work in a round.
     pub(super) seconds: f64,
     /// In place of a time.
     pub(super) records: Option<u64>,

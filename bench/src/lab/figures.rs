@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The first side with such a name is what others are compared with.
-pub(super) const REFERENCES: &str = "quinn-";
+const REFERENCES: &str = "quinn-";
 /// What must keep the marks.
 const JUDGED: &str = "tallylink-gcm";
 

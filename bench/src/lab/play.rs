@@ -1,4 +1,5 @@
-//! Rounds: in each, every side carries the same records over the same network, with the same chances.
+//! Rounds: in each, every side carries records over the same network, with the same chances. Each carries as many as take it
+//! about the same time, so that none is judged by its beginning only.
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
@@ -52,30 +53,28 @@ pub(super) fn all(cases: &[Case], sides: &[SideName], options: &Options) -> Resu
     let mut played = Vec::new();
     for case in cases {
         let stage = Stage { case, workload: Arc::new(Workload::new(options.seed, case.size as usize)) };
-        let records = match case.records {
-            Some(records) => records,
-            None => stage.enough(reference(&sides), options.seed, &progress)?,
-        };
-        let mut of_sides: Vec<_> =
-            sides.iter().map(|side| SideRounds { side: side.name(), rounds: Vec::new() }).collect();
+        let mut plans = Vec::new();
+        for side in &sides {
+            let records = match case.records {
+                Some(records) => records,
+                None => stage.enough(side.as_ref(), options.seed, &progress)?,
+            };
+            plans.push((side, records, Vec::new()));
+        }
         for round in 0..u64::from(options.rounds) {
-            for turn in 0..sides.len() {
-                let at = (turn + round as usize) % sides.len();
-                progress.set_message(format!("{}: {}", case.name, sides[at].name()));
-                of_sides[at].rounds.push(stage.run(sides[at].as_ref(), records, options.seed + round)?);
+            let first = round as usize % plans.len();
+            let (later, sooner) = plans.split_at_mut(first);
+            for (side, records, rounds) in sooner.iter_mut().chain(later) {
+                progress.set_message(format!("{}: {}", case.name, side.name()));
+                rounds.push(stage.run(side.as_ref(), *records, options.seed + round)?);
                 progress.inc(1);
             }
         }
+        let of_sides = plans.into_iter().map(|(side, _, rounds)| SideRounds { side: side.name(), rounds }).collect();
         played.push(Played { case: case.name.clone(), size: case.size, sides: of_sides });
     }
     progress.finish_and_clear();
     Ok(played)
-}
-
-/// Whose goodput decides how much is carried.
-fn reference(sides: &[Box<dyn Side>]) -> &dyn Side {
-    let quinn = sides.iter().find(|side| side.name().starts_with(super::figures::REFERENCES));
-    quinn.unwrap_or(&sides[0]).as_ref()
 }
 
 struct Stage<'c> {

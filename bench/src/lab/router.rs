@@ -46,7 +46,7 @@ pub(crate) struct Told {
     pub(crate) cpu: Duration,
     /// From its beginning to its end.
     pub(crate) elapsed: Duration,
-    /// Packets that the devices could not hold for it.
+    /// Packets that the devices could not hold for it, or did not take: the lab's own losses.
     pub(crate) overruns: u64,
 }
 
@@ -77,7 +77,7 @@ fn run(world: &World, mut emulator: Emulator, over: &AtomicBool) -> Result<Told>
     set_current_timer_slack(NonZeroU64::new(1))?;
     let begun = clock::wall();
     let mut inbox = Inbox::new();
-    let mut outboxes = [Outbox::new(), Outbox::new()];
+    let mut outbox = Outbox::new();
     while !over.load(Ordering::Relaxed) {
         let mut moved = false;
         for (end, land) in [(End::Sender, &world.sender), (End::Receiver, &world.receiver)] {
@@ -85,21 +85,20 @@ fn run(world: &World, mut emulator: Emulator, over: &AtomicBool) -> Result<Told>
         }
         let now = begun.elapsed();
         let mut put = |to, packet: &[u8]| match to {
-            End::Sender => outboxes[0].put(&world.sender.device, packet),
-            End::Receiver => outboxes[1].put(&world.receiver.device, packet),
+            End::Sender => outbox.put(&world.sender.device, packet),
+            End::Receiver => outbox.put(&world.receiver.device, packet),
         };
         while emulator.depart(now, &mut put) {
             moved = true;
         }
-        outboxes[0].flush(&world.sender.device);
-        outboxes[1].flush(&world.receiver.device);
         if !moved {
             let sleep = emulator.next().map_or(TICK, |next| next.saturating_sub(begun.elapsed()).min(TICK));
             wait(world, sleep)?;
         }
     }
     let (cpu, elapsed) = (clock::thread_cpu(), begun.elapsed());
-    Ok(Told { counters: *emulator.counters(), cpu, elapsed, overruns: world.overruns()? })
+    let overruns = world.overruns()? + outbox.refused();
+    Ok(Told { counters: *emulator.counters(), cpu, elapsed, overruns })
 }
 
 /// Until there is a packet, or it is time.

@@ -1,58 +1,43 @@
 //! What became of the packets.
-macro_rules! counters {
-    ($($(#[$doc:meta])* $field:ident),* $(,)?) => {
-        /// Packets, by what became of them.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub(crate) struct Counters {
-            $($(#[$doc])* pub(crate) $field: u64,)*
-        }
-
-        impl Counters {
-            /// Each with its name.
-            pub(crate) fn list(&self) -> impl Iterator<Item = (&'static str, u64)> {
-                [$((stringify!($field), self.$field)),*].into_iter()
-            }
-        }
-    };
-}
-
-counters! {
+/// Packets, by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
     /// From either end.
-    arrived,
+    pub(crate) arrived: u64,
     /// Their bytes.
-    arrived_bytes,
+    pub(crate) arrived_bytes: u64,
     /// To either end.
-    departed,
+    pub(crate) departed: u64,
     /// No room in the queue.
-    queue_full,
+    pub(crate) queue_full: u64,
     /// By chance.
-    lost,
+    pub(crate) lost: u64,
     /// Altered.
-    corrupted,
+    pub(crate) corrupted: u64,
     /// Came twice.
-    duplicated,
+    pub(crate) duplicated: u64,
     /// Skipped the delay.
-    reordered,
+    pub(crate) reordered: u64,
     /// Above the MTU and not answered.
-    too_big_silently,
+    pub(crate) too_big_silently: u64,
     /// Above the MTU and answered.
-    too_big_told,
+    pub(crate) too_big_told: u64,
     /// Above the MTU and cut.
-    fragmented,
+    pub(crate) fragmented: u64,
     /// To an outer address that the sender no longer has.
-    to_old_address,
+    pub(crate) to_old_address: u64,
     /// Changes of the sender's outer address.
-    moves,
+    pub(crate) moves: u64,
     /// Copies sent from elsewhere.
-    replayed,
+    pub(crate) replayed: u64,
     /// Lies about the MTU.
-    forged,
+    pub(crate) forged: u64,
     /// Not for a router: neighbour and listener discovery.
-    not_forwarded,
+    pub(crate) not_forwarded: u64,
     /// The longest that a packet waited in the queue, in microseconds.
-    longest_wait_us,
+    pub(crate) longest_wait_us: u64,
     /// All waits together, in microseconds.
-    waited_us,
+    pub(crate) waited_us: u64,
     /// Packets that passed the queue.
-    queued,
+    pub(crate) queued: u64,
 }

@@ -1,8 +1,8 @@
-//! Packets from and to a device, many to a system call where they are of one kind.
+//! Packets from and to a device.
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
-use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
+use tun_rs::{SyncDevice, VIRTIO_NET_HDR_LEN};
 
 /// The largest that a device hands over in one go, which may be many packets.
 const LARGEST: usize = VIRTIO_NET_HDR_LEN + (1 << 16);
@@ -12,8 +12,6 @@ const PACKET: usize = 1500;
 const PIECES: usize = 512;
 /// Pieces that are fetched before something else has its turn.
 const FETCHES: usize = 64;
-/// Packets that are put into a device together.
-const TOGETHER: usize = 64;
 
 /// Fetches packets.
 pub(super) struct Inbox {
@@ -44,38 +42,27 @@ impl Inbox {
     }
 }
 
-/// Puts packets into a device.
+/// Puts packets into a device, one by one: joined ones would spare calls, but were seen to reach a socket as one datagram.
 pub(super) struct Outbox {
-    table: GROTable,
-    /// Each with room for all that can be joined to it.
-    waiting: Vec<Vec<u8>>,
-    filled: usize,
+    /// A packet behind an empty header, which says that there is nothing left to do to it.
+    framed: Vec<u8>,
+    refused: u64,
 }
 
 impl Outbox {
     pub(super) fn new() -> Self {
-        let waiting = (0..TOGETHER).map(|_| Vec::with_capacity(2 * LARGEST)).collect();
-        Self { table: GROTable::new(), waiting, filled: 0 }
+        Self { framed: Vec::with_capacity(VIRTIO_NET_HDR_LEN + PACKET), refused: 0 }
     }
 
-    /// Takes a packet, to be sent with others at the latest at [`Outbox::flush`].
     pub(super) fn put(&mut self, device: &SyncDevice, packet: &[u8]) {
-        if let Some(place) = self.waiting.get_mut(self.filled) {
-            place.clear();
-            place.resize(VIRTIO_NET_HDR_LEN, 0);
-            place.extend_from_slice(packet);
-            self.filled += 1;
-        }
-        if self.filled == self.waiting.len() {
-            self.flush(device);
-        }
+        self.framed.clear();
+        self.framed.resize(VIRTIO_NET_HDR_LEN, 0);
+        self.framed.extend_from_slice(packet);
+        self.refused += u64::from(device.send(&self.framed).is_err());
     }
 
-    /// Sends what waits. What the kernel does not take, such as a packet with a broken header, is lost.
-    pub(super) fn flush(&mut self, device: &SyncDevice) {
-        if self.filled > 0 {
-            let _ = device.send_multiple(&mut self.table, &mut self.waiting[..self.filled], VIRTIO_NET_HDR_LEN);
-            self.filled = 0;
-        }
+    /// Packets that the kernel did not take.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused
     }
 }
