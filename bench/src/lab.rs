@@ -6,11 +6,11 @@
 //! which vanish with the process, however that ends.
 
 mod cases;
-mod emulator;
+pub(crate) mod emulator;
 mod figures;
 mod network;
 mod play;
-mod router;
+pub(crate) mod router;
 mod world;
 
 use std::time::Duration;
@@ -114,6 +114,6 @@ impl Arguments {
 }
 
 /// For options in milliseconds, which may have a fraction.
-fn milliseconds(value: f64) -> Duration {
+pub(crate) fn milliseconds(value: f64) -> Duration {
     Duration::from_secs_f64(value / 1e3)
 }

@@ -5,10 +5,12 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
+mod fairness;
 mod lab;
 mod machine;
 mod marks;
 mod options;
+mod path;
 mod render;
 mod report;
 mod statistics;
@@ -34,6 +36,10 @@ enum Bench {
     Transport(transport::Arguments),
     /// Goodput, CPU and repeats over a network with delay, losses and bottlenecks, beside quinn and TCP (needs root).
     Lab(lab::Arguments),
+    /// Whether Tallylink and TCP share a bottleneck fairly, and use all of it (needs root).
+    Fairness(fairness::Arguments),
+    /// What Tallylink makes of a path that shrinks, of lies about it, and of changes of address (needs root).
+    Path(path::Arguments),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
@@ -58,6 +64,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let passed = match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments)?,
         Bench::Lab(arguments) => lab::run(arguments)?,
+        Bench::Fairness(arguments) => fairness::run(arguments)?,
+        Bench::Path(arguments) => path::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,

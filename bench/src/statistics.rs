@@ -1,4 +1,4 @@
-//! The one statistic used throughout.
+//! The statistics that are used throughout.
 
 /// The middle of `values`, or the mean of the two in the middle; not a number when there are none.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
@@ -12,9 +12,24 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
+/// Jain's index of fairness: 1 when all have the same, and the share of those who have anything when they have the same.
+pub(crate) fn jain(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    sum * sum / (values.len() as f64 * squares)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{jain, median};
+
+    #[test]
+    fn jains_index_tells_how_evenly_something_is_shared() {
+        assert_eq!(jain(&[2.0, 2.0, 2.0]), 1.0);
+        assert_eq!(jain(&[4.0, 0.0]), 0.5);
+        assert!((jain(&[3.0, 1.0]) - 0.8).abs() < 1e-12);
+        assert!(jain(&[0.0, 0.0]).is_nan());
+    }
 
     #[test]
     fn the_median_is_the_middle_or_the_mean_of_both_middles() {

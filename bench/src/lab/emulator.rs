@@ -27,9 +27,9 @@ mod translator;
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
-pub(crate) use counters::Counters;
+pub(crate) use counters::{Counters, Queue};
 pub(crate) use profile::{Jitter, Profile};
-pub(crate) use script::Script;
+pub(crate) use script::{Forgery, Script};
 
 use self::{elsewhere::Elsewhere, ip::Header, link::Link, translator::Translator};
 use crate::transport::side::End;
@@ -121,6 +121,11 @@ impl Emulator {
     /// What became of all packets so far.
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What went through the queue of what `from` sends.
+    pub(crate) fn queue(&self, from: End) -> &Queue {
+        self.links[usize::from(from == End::Receiver)].queue()
     }
 
     /// Does what the script has for the time until `now`.

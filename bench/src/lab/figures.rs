@@ -50,10 +50,7 @@ const METRICS: [Metric; 13] = [
     Metric::plain("chunks_repeated", "", |_, round| Some(round.run.wire.repairs?.repeated as f64)),
     Metric::plain("probes", "", |_, round| Some(round.run.wire.repairs?.probes as f64)),
     Metric::plain("datagrams", "", |_, round| datagrams(round)),
-    Metric::plain("mean_wait_in_queue", "ms", |_, round| {
-        let counters = &round.router.counters;
-        Some(counters.waited_us as f64 / 1e3 / counters.queued as f64)
-    }),
+    Metric::plain("mean_wait_in_queue", "ms", |_, round| Some(round.router.queue.mean_wait_ms())),
     Metric::plain("seconds", "s", |_, round| Some(round.run.elapsed.as_secs_f64())),
     Metric { over_rounds: most, ..Metric::plain(BUSY, "", |_, round| Some(round.router.busy())) },
     Metric { over_rounds: total, ..Metric::plain(OVERRUNS, "", |_, round| Some(round.router.overruns as f64)) },

@@ -8,8 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{
     cases::Case,
     emulator::{Emulator, Script},
-    router::{Router, Told},
-    world::World,
+    router::{self, Told},
 };
 use crate::{
     options::Options,
@@ -99,10 +98,8 @@ impl Stage<'_> {
     }
 
     fn run(&self, side: &dyn Side, records: u64, seed: u64) -> Result<Round> {
-        let world = World::new()?;
-        let ground = world.ground(self.case.v6);
         let emulator = Emulator::new(self.case.profile, Script::default(), seed);
-        let router = Router::start(world, emulator)?;
+        let (router, ground) = router::build(emulator, self.case.v6)?;
         let watch = Arc::new(Watch::default());
         let job = Job { workload: Arc::clone(&self.workload), records, ground, watch };
         let run = side.run(&job).with_context(|| format!("{}: {}", self.case.name, side.name()));

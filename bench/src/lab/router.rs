@@ -4,6 +4,7 @@
 //! in which it was always busy says what the router can do, and nothing of the ends. The kernel's work of bringing a packet from
 //! the device to a socket is done on this thread, too.
 mod transfer;
+mod view;
 
 use std::{
     num::NonZeroU64,
@@ -23,11 +24,15 @@ use rustix::{
 };
 
 use self::transfer::{Inbox, Outbox};
+pub(crate) use self::view::View;
 use super::{
-    emulator::{Counters, Emulator},
+    emulator::{Counters, Emulator, Queue},
     world::World,
 };
-use crate::{clock, transport::side::End};
+use crate::{
+    clock,
+    transport::{ground::Ground, side::End},
+};
 
 /// How long to sleep at most: then it looks whether it is still wanted.
 const TICK: Duration = Duration::from_millis(20);
@@ -35,6 +40,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// A router at work.
 pub(crate) struct Router {
     over: Arc<AtomicBool>,
+    view: Arc<View>,
     thread: JoinHandle<Result<Told>>,
 }
 
@@ -42,6 +48,8 @@ pub(crate) struct Router {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) counters: Counters,
+    /// What the sender's packets waited in.
+    pub(crate) queue: Queue,
     /// CPU of its thread.
     pub(crate) cpu: Duration,
     /// From its beginning to its end.
@@ -57,13 +65,26 @@ impl Told {
     }
 }
 
+/// A new world with a router in it, and the places of the two ends.
+pub(crate) fn build(emulator: Emulator, v6: bool) -> Result<(Router, Ground)> {
+    let world = World::new()?;
+    let ground = world.ground(v6);
+    Ok((Router::start(world, emulator)?, ground))
+}
+
 impl Router {
     /// Starts to carry packets of `world`, which it keeps alive.
-    pub(crate) fn start(world: World, emulator: Emulator) -> Result<Self> {
+    fn start(world: World, emulator: Emulator) -> Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
-        let wanted = Arc::clone(&over);
-        let thread = thread::Builder::new().name("router".into()).spawn(move || run(&world, emulator, &wanted))?;
-        Ok(Self { over, thread })
+        let view = Arc::new(View::default());
+        let (wanted, seen) = (Arc::clone(&over), Arc::clone(&view));
+        let thread = thread::Builder::new().name("router".into()).spawn(move || run(&world, emulator, &wanted, &seen))?;
+        Ok(Self { over, view, thread })
+    }
+
+    /// What can be seen of it while it works.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
     }
 
     pub(crate) fn stop(self) -> Result<Told> {
@@ -72,7 +93,7 @@ impl Router {
     }
 }
 
-fn run(world: &World, mut emulator: Emulator, over: &AtomicBool) -> Result<Told> {
+fn run(world: &World, mut emulator: Emulator, over: &AtomicBool, view: &View) -> Result<Told> {
     // The default of 50 µs would be added to every delay.
     set_current_timer_slack(NonZeroU64::new(1))?;
     let begun = clock::wall();
@@ -81,7 +102,12 @@ fn run(world: &World, mut emulator: Emulator, over: &AtomicBool) -> Result<Told>
     while !over.load(Ordering::Relaxed) {
         let mut moved = false;
         for (end, land) in [(End::Sender, &world.sender), (End::Receiver, &world.receiver)] {
-            moved |= inbox.fetch(&land.device, |packet| emulator.arrive(begun.elapsed(), end, packet))?;
+            moved |= inbox.fetch(&land.device, |packet| {
+                if end == End::Sender {
+                    view.see(packet.len());
+                }
+                emulator.arrive(begun.elapsed(), end, packet);
+            })?;
         }
         let now = begun.elapsed();
         let mut put = |to, packet: &[u8]| match to {
@@ -91,6 +117,7 @@ fn run(world: &World, mut emulator: Emulator, over: &AtomicBool) -> Result<Told>
         while emulator.depart(now, &mut put) {
             moved = true;
         }
+        view.show(emulator.queue(End::Sender));
         if !moved {
             let sleep = emulator.next().map_or(TICK, |next| next.saturating_sub(begun.elapsed()).min(TICK));
             wait(world, sleep)?;
@@ -98,7 +125,8 @@ fn run(world: &World, mut emulator: Emulator, over: &AtomicBool) -> Result<Told>
     }
     let (cpu, elapsed) = (clock::thread_cpu(), begun.elapsed());
     let overruns = world.overruns()? + outbox.refused();
-    Ok(Told { counters: *emulator.counters(), cpu, elapsed, overruns })
+    let queue = *emulator.queue(End::Sender);
+    Ok(Told { counters: *emulator.counters(), queue, cpu, elapsed, overruns })
 }
 
 /// Until there is a packet, or it is time.

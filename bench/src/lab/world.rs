@@ -19,6 +19,7 @@ use super::emulator::addresses;
 use crate::transport::{
     ground::{Ground, Place, Room},
     side::End,
+    sides::MAX_DATAGRAM,
 };
 
 /// Of both devices. What the path takes is the emulator's to say.
@@ -27,7 +28,7 @@ const MTU: u16 = 1500;
 const DEVICE_QUEUE: u32 = 10_000;
 
 /// Enough for 1 Gbit/s over 50 ms.
-const ROOM: Room = Room { bytes: 16 << 20, packets: 16_384 };
+const ROOM: Room = Room { bytes: 16 << 20, packets: 16_384, datagram: (MAX_DATAGRAM, MAX_DATAGRAM) };
 
 /// Both ends, new with each run: no cached route, path MTU or TCP metric outlives one.
 pub(crate) struct World {

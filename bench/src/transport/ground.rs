@@ -36,6 +36,8 @@ pub(crate) struct Room {
     pub(crate) bytes: u32,
     /// Packets that are sent and not confirmed, and packets that wait for one before them: powers of two.
     pub(crate) packets: u16,
+    /// UDP payload of the largest datagram that Tallylink sends at first, and of the largest that it sends or takes.
+    pub(crate) datagram: (u16, u16),
 }
 
 impl Ground {

@@ -17,6 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     received: AtomicU64,
+    moves: AtomicU64,
     over: AtomicBool,
 }
 
@@ -28,6 +29,15 @@ impl Watch {
 
     pub(crate) fn set_received(&self, records: u64) {
         self.received.store(records, Ordering::Relaxed);
+    }
+
+    /// How often the receiver's side saw the sender at another address, which answered.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_move(&self) {
+        self.moves.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether both ends shall end now, whatever is under way.

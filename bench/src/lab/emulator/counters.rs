@@ -34,10 +34,33 @@ pub(crate) struct Counters {
     pub(crate) forged: u64,
     /// Not for a router: neighbour and listener discovery.
     pub(crate) not_forwarded: u64,
-    /// The longest that a packet waited in the queue, in microseconds.
-    pub(crate) longest_wait_us: u64,
-    /// All waits together, in microseconds.
+}
+
+/// What went through one direction's queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// Packets that found room.
+    pub(crate) passed: u64,
+    /// Their bytes, IP headers included.
+    pub(crate) passed_bytes: u64,
+    /// All their waits together, in microseconds, with the time that sending them took.
     pub(crate) waited_us: u64,
-    /// Packets that passed the queue.
-    pub(crate) queued: u64,
+    /// The longest of them.
+    pub(crate) longest_us: u64,
+}
+
+impl Queue {
+    /// What went through since it was as in `earlier`; the longest wait is of all time.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            passed: self.passed - earlier.passed,
+            passed_bytes: self.passed_bytes - earlier.passed_bytes,
+            waited_us: self.waited_us - earlier.waited_us,
+            longest_us: self.longest_us,
+        }
+    }
+
+    pub(crate) fn mean_wait_ms(&self) -> f64 {
+        self.waited_us as f64 / 1e3 / self.passed as f64
+    }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::{
     chance::{Chance, Loss},
-    counters::Counters,
+    counters::{Counters, Queue},
     ip,
     profile::Profile,
 };
@@ -16,6 +16,7 @@ pub(super) struct Link {
     free_at: Duration,
     /// The latest departure of a packet that was not to overtake.
     last: Duration,
+    queue: Queue,
 }
 
 /// When a packet gets to the other end, and when its copy does.
@@ -32,20 +33,22 @@ impl Link {
             chance: Chance::new(seed),
             free_at: Duration::ZERO,
             last: Duration::ZERO,
+            queue: Queue::default(),
         }
     }
 
     /// Passes a packet, or loses it. Each packet that finds room draws as many chances as any other, so that one setting does
     /// not shift another's.
     pub(super) fn pass(&mut self, now: Duration, packet: &mut [u8], counters: &mut Counters) -> Option<Passage> {
-        let Some(sent) = self.queue(now, packet.len()) else {
+        let Some(sent) = self.admit(now, packet.len()) else {
             counters.queue_full += 1;
             return None;
         };
         let waited = sent.saturating_sub(now).as_micros() as u64;
-        counters.longest_wait_us = counters.longest_wait_us.max(waited);
-        counters.waited_us += waited;
-        counters.queued += 1;
+        self.queue.longest_us = self.queue.longest_us.max(waited);
+        self.queue.waited_us += waited;
+        self.queue.passed += 1;
+        self.queue.passed_bytes += packet.len() as u64;
 
         let Profile { corrupt, duplicate, reorder, .. } = self.profile;
         let lost = self.loss.next(&mut self.chance);
@@ -68,8 +71,12 @@ impl Link {
         Some(Passage { at, again })
     }
 
+    pub(super) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
     /// When the slow link has sent the packet, if there is room to wait for it.
-    fn queue(&mut self, now: Duration, length: usize) -> Option<Duration> {
+    fn admit(&mut self, now: Duration, length: usize) -> Option<Duration> {
         let Some(rate) = self.profile.rate else {
             return Some(now);
         };

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use tallylink_core::{
-    Accept, Batch, Config, Deliver, End as Role, Epoch, EpochSource, Full, InIx, KeyId, Name, Open, OutIx, PeerId,
+    Accept, Batch, Config, Deliver, End as Role, Epoch, EpochSource, Event, Full, InIx, KeyId, Name, Open, OutIx, PeerId,
     PeerIx, Provision, PushError, Refusal,
     crypto::{Psk, Suite, Suites},
     wire::varint,
@@ -21,14 +21,14 @@ use crate::{
     transport::{
         ground::{Ground, Room},
         side::{End, Job, Meter, Metered, Repairs, Run, Side, Wire},
-        watch::{Patience, TICK},
+        watch::{Patience, TICK, Watch},
     },
     workload::{Checked, Checker, Packed},
 };
 
 /// On loopback. The bytes are those of the sender's ring, which are out and not yet stored: a few times what the path holds; what
 /// stays in the processor's cache is cheaper to read.
-const LOOPBACK: Room = Room { bytes: 3 << 20, packets: 2048 };
+const LOOPBACK: Room = Room { bytes: 3 << 20, packets: 2048, datagram: (MAX_DATAGRAM, MAX_DATAGRAM) };
 
 /// Tallylink with one of its suites.
 pub(crate) struct Tallylink {
@@ -73,8 +73,8 @@ fn room(ground: &Ground) -> Room {
 fn settings(base: Settings, end: End, suite: Suite, ground: &Ground) -> Settings {
     let room = room(ground);
     let config = Config {
-        max_datagram: MAX_DATAGRAM,
-        initial_datagram: MAX_DATAGRAM,
+        max_datagram: room.datagram.1,
+        initial_datagram: room.datagram.0,
         suites: Suites::from(suite),
         max_credit: room.bytes.into(),
         in_flight: room.packets.into(),
@@ -89,7 +89,13 @@ fn provision(end: Role) -> Provision {
 }
 
 fn receive(suite: Suite, job: &Job, tell: &mpsc::Sender<SocketAddr>, meter: &mut Meter) -> Result<(Checked, u64)> {
-    let sink = Sink { checker: Checker::new(Arc::clone(&job.workload)), epoch: Epoch::default(), next: 0, told: 0 };
+    let sink = Sink {
+        checker: Checker::new(Arc::clone(&job.workload)),
+        epoch: Epoch::default(),
+        next: 0,
+        told: 0,
+        watch: Arc::clone(&job.watch),
+    };
     let mut network = Network::new(&settings(Settings::receiver(), End::Receiver, suite, &job.ground), sink)?;
     network.add_peer(provision(Role::Gateway))?;
     tell.send(network.local_addr()?)?;
@@ -177,6 +183,7 @@ struct Sink {
     epoch: Epoch,
     next: u64,
     told: u64,
+    watch: Arc<Watch>,
 }
 
 impl Deliver for Sink {
@@ -217,6 +224,12 @@ impl Deliver for Sink {
 impl Application for Sink {
     fn streams(&self) -> u32 {
         1
+    }
+
+    fn event(&mut self, event: Event) {
+        if let Event::Moved(_) = event {
+            self.watch.add_move();
+        }
     }
 
     fn stored(&mut self) -> Option<Stored> {

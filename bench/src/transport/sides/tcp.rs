@@ -90,16 +90,20 @@ fn send(to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<Duration> {
             match stream.write(rest) {
                 Ok(length) => rest = &rest[length..],
                 Err(error) if waits(&error) => patience.check(job.watch.received())?,
+                // Who ends first closes the connection under the other.
+                Err(_) if job.watch.is_over() => break,
                 Err(error) => return Err(error.into()),
             }
         }
         next += count;
     }
-    stream.shutdown(Shutdown::Write)?;
+    if !job.watch.is_over() {
+        stream.shutdown(Shutdown::Write)?;
+    }
     while !job.watch.is_over() {
         match stream.read_exact(&mut [0]) {
             Ok(()) => break,
-            Err(error) if waits(&error) => patience.check(job.watch.received())?,
+            Err(error) if waits(&error) || job.watch.is_over() => patience.check(job.watch.received())?,
             Err(error) => return Err(error.into()),
         }
     }

@@ -87,7 +87,7 @@ fn what_finds_no_room_in_the_queue_is_lost_and_what_waits_is_bounded_in_bytes() 
     }
     assert_eq!(emulator.counters().queue_full, 90);
     assert_eq!(departures(&mut emulator, ms(10)).len(), 10);
-    assert_eq!(emulator.counters().longest_wait_us, 10_000);
+    assert_eq!(emulator.queue(End::Sender).longest_us, 10_000);
     // Room returns as the link sends.
     emulator.arrive(ms(10), End::Sender, &udp(End::Sender, false, 100, 200));
     assert_eq!(departures(&mut emulator, ms(11)).len(), 1);

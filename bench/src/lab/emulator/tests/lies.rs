@@ -1,7 +1,7 @@
 //! Too large packets, and lies about what is too large.
 use super::{SEED, departures, emulator, ms, udp};
 use crate::{
-    lab::emulator::{Emulator, Profile, Script, addresses, ip, script::Forgery},
+    lab::emulator::{Emulator, Forgery, Profile, Script, addresses, ip},
     transport::side::End,
 };
 
