@@ -99,6 +99,11 @@ impl LengthPrefixed {
         self.checker.next
     }
 
+    /// What came to its end so far, where it is not known that the stream ends here.
+    pub(crate) fn so_far(&self) -> Checked {
+        self.checker.finish()
+    }
+
     pub(crate) fn finish(&self) -> Checked {
         let mut checked = self.checker.finish();
         // Bytes after the last whole record belong to one that never ended.

@@ -57,7 +57,8 @@ fn receive(job: &Job, tell: &mpsc::Sender<SocketAddr>, meter: &mut Meter) -> Res
         match stream.read(&mut buffer) {
             Ok(0) => {
                 stream.write_all(&[ALL_HERE])?;
-                break;
+                meter.stop();
+                return Ok(records.finish());
             }
             Ok(length) => records.take(&buffer[..length]),
             Err(error) if waits(&error) => {}
@@ -66,7 +67,7 @@ fn receive(job: &Job, tell: &mpsc::Sender<SocketAddr>, meter: &mut Meter) -> Res
         job.watch.set_received(records.records());
     }
     meter.stop();
-    Ok(records.finish())
+    Ok(records.so_far())
 }
 
 fn send(to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<Duration> {
