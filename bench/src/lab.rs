@@ -8,6 +8,7 @@
 mod cases;
 pub(crate) mod emulator;
 mod figures;
+mod flood;
 mod network;
 mod play;
 pub(crate) mod router;
@@ -65,7 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let options = &arguments.options;
     let cases = arguments.cases()?;
     let played = play::all(&cases, &arguments.sides, options)?;
-    let figures: Vec<_> = played.iter().flat_map(figures::figures).collect();
+    let mut figures: Vec<_> = played.iter().flat_map(figures::figures).collect();
+    figures.extend(flood::figures()?);
     let mut report = Report::new(BENCH, Machine::here(options), &figures);
     let mut passed = true;
     if options.check {

@@ -2,9 +2,10 @@
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket},
+    thread,
 };
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use socket2::SockRef;
 
 use super::side::End;
@@ -72,5 +73,14 @@ impl Place {
         options.set_recv_buffer_size(BUFFER)?;
         options.set_send_buffer_size(BUFFER)?;
         Ok(socket)
+    }
+
+    /// The same, from a thread that is elsewhere: a socket stays where it was made.
+    pub(crate) fn udp_there(&self) -> Result<UdpSocket> {
+        let make = || -> Result<UdpSocket> {
+            self.enter()?;
+            self.udp()
+        };
+        thread::scope(|scope| scope.spawn(make).join()).map_err(|_| anyhow!("a thread panicked"))?
     }
 }
