@@ -13,6 +13,7 @@ mod options;
 mod path;
 mod render;
 mod report;
+mod start_up;
 mod statistics;
 mod strangers;
 mod transport;
@@ -42,6 +43,11 @@ enum Bench {
     Path(path::Arguments),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
+    /// How long, and with how much memory, a gateway and a sender open a large journal.
+    StartUp(start_up::Arguments),
+    /// An outbox's journal, opened for `start-up` in a process of its own.
+    #[command(hide = true)]
+    OpenOutbox(start_up::Open),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -67,6 +73,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Fairness(arguments) => fairness::run(arguments)?,
         Bench::Path(arguments) => path::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::StartUp(arguments) => start_up::run(arguments)?,
+        Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,
     };

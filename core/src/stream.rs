@@ -150,6 +150,12 @@ impl OutStream {
         self.ring_len.saturating_sub(self.used)
     }
 
+    /// Why records below [`OutStream::stored_below`] were given up, while the receiver does not know of it.
+    #[must_use]
+    pub fn gives_up(&self) -> Option<u8> {
+        self.skip
+    }
+
     /// The epoch, once it is known.
     #[must_use]
     pub fn epoch(&self) -> Option<Epoch> {

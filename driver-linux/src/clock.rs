@@ -35,6 +35,18 @@ pub(crate) fn left(deadline: time::Instant) -> time::Duration {
     deadline.saturating_duration_since(read())
 }
 
+/// Microseconds of UTC since 1970, as the system has them.
+#[expect(clippy::disallowed_methods, reason = "a driver reads the clock, here and nowhere else")]
+pub(crate) fn unix_micros() -> u64 {
+    let since = time::SystemTime::now().duration_since(time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Now, for waiting.
+pub(crate) fn monotonic() -> time::Instant {
+    read()
+}
+
 #[expect(clippy::disallowed_methods, reason = "a driver reads the clock, here and nowhere else")]
 #[inline]
 fn read() -> time::Instant {

@@ -12,3 +12,10 @@ pub fn boot_seed() -> Result<BootSeed, getrandom::Error> {
     fill(&mut bytes)?;
     Ok(BootSeed::entropy(bytes))
 }
+
+/// Eight bytes from the kernel.
+pub(crate) fn draw() -> Result<[u8; 8], getrandom::Error> {
+    let mut bytes = [0; 8];
+    fill(&mut bytes)?;
+    Ok(bytes)
+}

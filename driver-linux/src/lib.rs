@@ -3,6 +3,7 @@
 //! | a program that | uses |
 //! |---|---|
 //! | sends, from any of its threads | [`Sender`] and [`sender::Stream`] |
+//! | sends what it must not lose when it ends | the same, with [`Sender::open_durable`] |
 //! | receives, without a disk | [`Receiver`] |
 //! | has its own loop, or its own disk | [`Network`] with an [`Application`], and a [`Remote`] for its other threads |
 //!
@@ -51,6 +52,7 @@
 pub mod application;
 pub mod crypto;
 pub mod network;
+pub mod outbox;
 pub mod receiver;
 pub mod sender;
 pub mod storage;

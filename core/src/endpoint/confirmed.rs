@@ -93,10 +93,9 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let ahead = below > s.next;
         self.free_below(ix, stream, below, Freed::Stored);
-        if ahead && let Some(s) = self.p.outbound.get_mut(stream.at()) {
+        if ahead {
             // Those numbers have a content already, so they are passed over.
-            (s.head, s.next, s.received) = (below, below, below);
-            s.cursor = Position::start_of(below);
+            self.pass_over(stream, below);
             self.tell_out(stream, |news| news.ahead = Some(below));
         }
         true

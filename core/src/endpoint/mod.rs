@@ -307,7 +307,8 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         self.cx(now).push_batch(stream, packed)
     }
 
-    /// Gives up the records below `below`: the receiver gets a gap with that reason (wire-format §6.5).
+    /// Gives up the records below `below`: the receiver gets a gap with that reason (wire-format §6.5). Numbers that were not
+    /// pushed yet are passed over too, if all that were are STORED.
     pub fn skip(&mut self, now: Instant, stream: OutIx, below: u64, reason: u8) {
         self.cx(now).skip_to(stream, below, reason);
     }

@@ -4,7 +4,7 @@ use super::Cx;
 use super::confirmed::Freed;
 use crate::crypto::Crypto;
 use crate::error::{Error, PushError};
-use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx};
+use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx, Position};
 use crate::recovery::sent::Sent;
 use crate::ring;
 use crate::storage::of_link;
@@ -201,7 +201,9 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(s) = self.p.outbound.get_mut(ix.at()).filter(|s| s.peer != PeerIx::NONE) else {
             return;
         };
-        let below = below.min(s.next);
+        // Nothing to come is passed over while something pushed is not stored.
+        let beyond = s.used == 0 && below > s.next && below < LARGEST_NUMBER;
+        let below = if beyond { below } else { below.min(s.next) };
         if below <= s.head {
             return;
         }
@@ -209,8 +211,18 @@ impl<C: Crypto> Cx<'_, C> {
         let at = s.peer;
         if let Some(link) = self.acquire(at) {
             self.free_below(link, ix, below, Freed::GivenUp);
+            self.pass_over(ix, below);
             self.queue_stream(link, ix);
+            self.ask_for_session(link, at);
             self.wake(link);
+        }
+    }
+
+    /// Numbers below `below` were never pushed and are no more: the ring is empty.
+    pub(super) fn pass_over(&mut self, ix: OutIx, below: u64) {
+        if let Some(s) = self.p.outbound.get_mut(ix.at()).filter(|s| below > s.next) {
+            (s.head, s.next, s.received) = (below, below, below);
+            s.cursor = Position::start_of(below);
         }
     }
 

@@ -176,6 +176,29 @@ fn giving_up_everything_tells_the_receiver_too() {
     pair.run_until_stored(11, 1_000_000);
 }
 
+/// What an outbox lost before it could be pushed is a gap; before the stream is open, OPEN itself tells it.
+#[test]
+fn numbers_that_were_never_pushed_can_be_given_up() {
+    let mut pair = Pair::new(small_config(), RING as usize);
+    let stream = pair.open(0, "s", RING);
+    pair.device.endpoint.skip(at(pair.now), stream, 7, 5);
+    assert_eq!((pair.device.outbound(0).next(), pair.device.outbound(0).gives_up()), (7, Some(5)));
+    assert_eq!(pair.push(stream, &record(7, 50)), Ok(7));
+    pair.device.endpoint.skip(at(pair.now), stream, 20, 5);
+    assert_eq!(
+        pair.device.outbound(0).next(),
+        8,
+        "a record that waits in the ring is passed over, and nothing behind it"
+    );
+    assert_eq!(pair.push(stream, &record(8, 50)), Ok(8));
+    pair.run_until_stored(9, 10_000_000);
+    assert_eq!(pair.device.outbound(0).gives_up(), None);
+    pair.device.endpoint.skip(at(pair.now), stream, 20, 5);
+    pair.run(pair.now + 10_000_000);
+    let s = pair.gateway.inbox.stream("s");
+    assert_eq!((s.records(), &s.gaps[..]), (vec![record(8, 50)], &[(0, 8, 3), (9, 20, 5)][..]));
+}
+
 /// The outbox of a sender holds what an older receiver never saw: the records before are a gap.
 #[test]
 fn records_before_the_oldest_that_the_sender_holds_are_a_gap() {

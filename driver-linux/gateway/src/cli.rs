@@ -4,15 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::check::Check;
 use crate::config::{Config, Place};
 use crate::demo::{Demo, DemoSender};
 use crate::keystore::KeyStore;
+use crate::outbox::Outbox;
 use crate::peer::PeerCommand;
 use crate::query::Query;
 use crate::send::Send;
 use crate::serve::Serve;
 use crate::status::Status;
-use crate::{Error, Exit, demo, peer, query, send, serve, status};
+use crate::{Error, Exit, check, demo, outbox, peer, query, send, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -67,12 +69,29 @@ Examples:
     ///
     /// Records are the lines of standard input (the newline belongs to the record), frames, or whole files. The exit
     /// code is 0 only when all of them are on the gateway's disk.
+    ///
+    /// With --outbox they are on this machine's disk first, and leave only from there: the gateway may be away, and this
+    /// program and the power may fail. The next run with the same outbox and stream delivers what is left before
+    /// anything new. To go on with the same input after a crash, start again with --resume and all of the input, and
+    /// give each input a stream or an outbox of its own.
     #[command(after_help = "\
 Examples:
   tallylink send --to 192.0.2.1:7433 --key roof.key --stream images *.jpg
   seq 1 1000000 | tallylink send --to gw.example:7433 --key roof.key --stream numbers
-  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log")]
+  tail -f /var/log/messages | tallylink send --to [2001:db8::1]:7433 --key roof.key --stream log
+  tallylink send --key roof.key --stream numbers --outbox ./outbox --resume <numbers.txt
+      goes on with the same input after a crash, as often as it takes
+  tallylink send --key roof.key --outbox ./outbox
+      delivers what is left there")]
     Send(Send),
+    /// Show what waits in a directory of outboxes, also while a sender has it open
+    ///
+    /// Tells for each stream whose it is, how many records wait and since when, and how many it ever held.
+    #[command(after_help = "\
+Examples:
+  tallylink outbox ./outbox
+  tallylink outbox ./outbox --json | jq '.streams[] | {stream, waiting, ever}'")]
+    Outbox(Outbox),
     /// Ask the running gateway for its counters, peers, sockets and disk
     #[command(after_help = "\
 Examples:
@@ -89,6 +108,18 @@ Examples:
   tallylink query --follow --json | jq .data
   tallylink query --peer roof --stream images --from 7 --to 8 --format raw > image.jpg")]
     Query(Query),
+    /// Look at every byte of a journal, an outbox or a data directory, also while a gateway runs
+    ///
+    /// Tells for each segment and stream what is whole, what is damaged, and which records that costs. Changes nothing
+    /// unless asked: --repair copies damaged bytes to the file `set-aside` beside the segments (damaged lines of the key
+    /// store to `keys/damaged`) and marks their places, touches nothing else, and needs the gateway or sender stopped.
+    /// The exit code is 0 when all is whole and 13 when something is damaged.
+    #[command(after_help = "\
+Examples:
+  tallylink check                       everything in this user's data directory
+  tallylink check /var/lib/tallylink --json | jq 'select(.whole | not)'
+  tallylink check ./outbox --repair     after a copy was made")]
+    Check(Check),
     /// Show all of it on this machine: a bad network, a gateway that is killed, and what arrives
     ///
     /// Starts a gateway, senders and between them a relay that loses, reorders and duplicates datagrams; kills the
@@ -122,8 +153,10 @@ impl Cli {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
             Command::Serve(serve) => serve::run(serve, config),
             Command::Send(send) => send::run(&send, &config),
+            Command::Outbox(args) => outbox::run(&args),
             Command::Status(status) => status::run(&status, &config),
             Command::Query(query) => query::run(query, &config),
+            Command::Check(args) => check::run(&args, &config),
             Command::Demo(demo) => demo::run(&demo, named),
             Command::DemoSender(args) => demo::run_sender(&args),
             Command::Config => peer::print(&config.to_toml()),

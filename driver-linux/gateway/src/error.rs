@@ -2,6 +2,9 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use tallylink_linux::outbox::OutboxError;
 
 use crate::config::ConfigError;
 use crate::device::DeviceKeyError;
@@ -75,6 +78,16 @@ pub enum Error {
         /// How many.
         places: u64,
     },
+    /// Something that was checked is not whole.
+    #[error("{} is damaged in {places} places; {}", dir.display(), after_check(*repaired))]
+    CheckFoundDamage {
+        /// What was checked.
+        dir: PathBuf,
+        /// How many.
+        places: u64,
+        /// After a repair, too.
+        repaired: bool,
+    },
     /// The data directory is of no use.
     #[error("{} cannot be made or used: {error}; check its rights, or give another with --data", dir.display())]
     DataDir {
@@ -145,6 +158,43 @@ pub enum Error {
         /// How many were taken from the input.
         pushed: u64,
     },
+    /// Not every record is stored, and none is lost.
+    #[error(
+        "{why}: {waiting} records wait in {}; `tallylink send --outbox {} --key {}` delivers them",
+        dir.display(), dir.display(), key.display()
+    )]
+    OutboxWaits {
+        /// Why it ended.
+        why: String,
+        /// The outbox.
+        dir: PathBuf,
+        /// The key.
+        key: PathBuf,
+        /// How many records are there.
+        waiting: u64,
+        /// Somebody wanted it to end.
+        interrupted: bool,
+    },
+    /// The outbox is of no use now.
+    #[error("{why}")]
+    Outbox {
+        /// What is wrong.
+        why: Arc<OutboxError>,
+    },
+    /// There is no outbox to look at.
+    #[error("there is no outbox in {}: {error}; give the directory that `tallylink send --outbox` was given", dir.display())]
+    NoOutbox {
+        /// Where it should be.
+        dir: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Another sender uses the key.
+    #[error("another sender uses the key in {}: stop it, or add a peer with a key of its own", file.display())]
+    KeyInUse {
+        /// The key file.
+        file: PathBuf,
+    },
     /// Somebody pressed Ctrl-C.
     #[error("interrupted: {stored} records are stored; send the others again")]
     Interrupted {
@@ -188,7 +238,9 @@ impl Error {
             Self::Usage(_) => Exit::Usage,
             Self::Journal(tallylink_journal::Error::Locked { .. }) => Exit::JournalLocked,
             Self::Journal(tallylink_journal::Error::Version { .. } | tallylink_journal::Error::Foreign { .. })
-            | Self::JournalDamaged { .. } => Exit::JournalDamaged,
+            | Self::Journal(tallylink_journal::Error::Unidentified { .. })
+            | Self::JournalDamaged { .. }
+            | Self::CheckFoundDamage { .. } => Exit::JournalDamaged,
             Self::Start { why: tallylink_linux::StartError::Bind { source, .. } }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>
             {
@@ -198,10 +250,15 @@ impl Error {
             Self::Stream { .. } => Exit::Usage,
             Self::Record { large: true, .. } => Exit::RecordTooLarge,
             Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } => Exit::NotStored,
-            Self::Interrupted { .. } => Exit::Interrupted,
+            Self::Interrupted { .. } | Self::OutboxWaits { interrupted: true, .. } => Exit::Interrupted,
+            Self::OutboxWaits { .. } => Exit::NotStored,
+            Self::KeyInUse { .. } => Exit::JournalLocked,
+            Self::Outbox { why } if matches!(**why, OutboxError::Locked { .. }) => Exit::JournalLocked,
             Self::Start { .. } | Self::Network(_) => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
             Self::NoJournal { .. }
+            | Self::NoOutbox { .. }
+            | Self::Outbox { .. }
             | Self::Journal(_)
             | Self::DataDir { .. }
             | Self::Demo(_)
@@ -209,6 +266,14 @@ impl Error {
             | Self::Status { .. } => Exit::Failed,
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,
         }
+    }
+}
+
+fn after_check(repaired: bool) -> &'static str {
+    if repaired {
+        "a repair did not help: check the disk itself"
+    } else {
+        "everything else is whole; `tallylink check --repair` sets the damage aside, and keeps it"
     }
 }
 

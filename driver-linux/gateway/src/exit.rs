@@ -34,7 +34,7 @@ exits! {
     #[doc = "A record is larger than the gateway takes."] RecordTooLarge = 11,
     #[doc = "Not every record is stored."] NotStored = 12,
     #[doc = "The journal is damaged."] JournalDamaged = 13,
-    #[doc = "Another process holds the journal or the outbox."] JournalLocked = 14,
+    #[doc = "Another process holds the journal, the outbox or the key."] JournalLocked = 14,
     #[doc = "The network cannot be used."] Network = 15,
     #[doc = "Interrupted."] Interrupted = 130,
 }

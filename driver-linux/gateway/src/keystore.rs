@@ -8,7 +8,8 @@
 //! | `lock` | nothing; [`Editor`]s lock it, one at a time |
 //! | `damaged` | lines of `peers` that could not be read, kept for whoever wants to look at them |
 //!
-//! A line of `peers` ends in the CRC32C of what stands before it, so damage costs the peer of that line and no other:
+//! A line of `peers` ends in the CRC32C of what stands before it, so damage costs the peer of that line and no other; a
+//! line's end with one bad bit costs none:
 //!
 //! ```text
 //! key PEER-ID KEY-ID KEY CREATED NAME CRC32C
@@ -55,6 +56,8 @@ pub struct Contents {
     pub peers: Peers,
     /// The other lines.
     pub damaged: Vec<Damaged>,
+    /// Bytes behind the last whole line: a change that was cut off, or a file that was.
+    pub unfinished: u64,
 }
 
 impl KeyStore {
@@ -66,6 +69,11 @@ impl KeyStore {
     /// The file with the keys.
     pub fn file(&self) -> PathBuf {
         self.dir.join("peers")
+    }
+
+    /// Where lines go that could not be read.
+    pub fn damage_file(&self) -> PathBuf {
+        self.dir.join("damaged")
     }
 
     /// Reads everything; a store that was never written is empty.
@@ -106,18 +114,24 @@ impl KeyStore {
 }
 
 impl Contents {
+    /// Whether every line could be read, to the file's end.
+    pub fn is_whole(&self) -> bool {
+        self.damaged.is_empty() && self.unfinished == 0
+    }
+
     /// Reads all complete lines of an open store and tells where they end.
     fn of(file: &fs::File, path: &Path) -> Result<(Self, scan::Place), StoreError> {
         let failed = |error| StoreError::Read { file: path.to_owned(), error };
         // A guess that saves moving keys about, not a promise: the file may be anything.
         let lines = file.metadata().map_err(failed)?.len() / line::USUAL as u64;
         let peers = Peers::with_capacity(lines.min(1 << 20) as usize);
-        let mut contents = Self { peers, damaged: Vec::new() };
-        let end = scan::scan(file, scan::Place::START, |raw| match line::decode(raw.text) {
+        let mut contents = Self { peers, damaged: Vec::new(), unfinished: 0 };
+        let end = scan::scan(file, scan::Place::START, |raw| match raw.decode() {
             Ok(line) => contents.peers.apply(line, raw.place),
             Err(reason) => contents.damaged.push(Damaged { line: raw.number, reason, place: raw.place }),
         });
-        let end = end.map_err(|error| StoreError::Read { file: path.to_owned(), error })?;
+        let end = end.map_err(failed)?;
+        contents.unfinished = file.metadata().map_err(failed)?.len().saturating_sub(end.at);
         Ok((contents, end))
     }
 }

@@ -5,12 +5,14 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`check`] | whether what is on disk is whole, and setting aside what is not |
 //! | [`cli`] | commands, options and their help |
 //! | [`config`] | the configuration file and its keys |
 //! | [`keystore`] | peers and their keys on disk, and following them while they change |
 //! | [`demo`] | all of it once, over a bad network |
 //! | [`device`] | what a device needs of its key, in every form `peer add` prints |
 //! | [`host_port`] | where a gateway can be reached |
+//! | [`outbox`] | what waits to be sent |
 //! | [`peer`] | the `peer` commands |
 //! | [`private_file`] | files that only their owner may read |
 //! | [`query`] | printing what the journal holds |
@@ -18,6 +20,7 @@
 //! | [`serve`] | the gateway |
 //! | [`status`] | asking the gateway how it is |
 
+pub mod check;
 pub mod cli;
 mod clock;
 pub mod config;
@@ -29,6 +32,7 @@ mod hex;
 pub mod host_port;
 pub mod keystore;
 mod log;
+pub mod outbox;
 mod output;
 pub mod peer;
 mod peer_id;

@@ -15,6 +15,7 @@ mod bridge;
 mod ingest;
 mod peers;
 mod queue;
+mod rollback;
 mod status;
 mod streams;
 mod writer;
@@ -25,7 +26,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,8 +66,15 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
         config.listen = listen;
     }
     log::start(config.log);
+    let stop = watch_for_the_first_signal()?;
     make_data_dir(&config.data_dir())?;
-    let (journal, recovery) = open_journal(&config)?;
+    let (journal, recovery) = match open_journal(&config, &stop) {
+        Err(Error::Journal(tallylink_journal::Error::Stopped)) => {
+            info!("stopped before the journal was open; the next start begins again");
+            return Ok(());
+        }
+        opened => opened?,
+    };
     tell(&recovery, &config.journal_dir());
 
     let bridge = Arc::new(Bridge::default());
@@ -89,7 +97,7 @@ pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     let remote = network.remote();
     let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network)?;
     let _ = send_network.send(remote.clone());
-    watch_signals(&bridge, &remote)?;
+    watch_signals(&bridge, &remote, &stop)?;
     let listening = network.local_addr().map_err(Error::Network)?;
     let status = status::Server::bind(&config, listening, Arc::clone(&bridge))?;
 
@@ -148,7 +156,7 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Res
     Ok(())
 }
 
-fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
+fn open_journal(config: &Config, stop: &Arc<AtomicBool>) -> Result<(Journal<Dir>, Recovery), Error> {
     let path = config.journal_dir();
     let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
     let mut salt = [0; 8];
@@ -170,7 +178,7 @@ fn open_journal(config: &Config) -> Result<(Journal<Dir>, Recovery), Error> {
         },
         ..Options::default()
     };
-    Ok(Journal::open(dir, options)?)
+    Ok(Journal::open_until(dir, options, stop)?)
 }
 
 fn settings(config: &Config) -> Settings {
@@ -200,9 +208,16 @@ fn tell(recovery: &Recovery, journal: &Path) {
             recovery.torn_bytes
         );
     }
+    if recovery.broken_checkpoints > 0 {
+        warn!(
+            "{} of the two checkpoints in {dir} was damaged, or cut short by a power cut; it is written anew from the rest",
+            recovery.broken_checkpoints
+        );
+    }
     if recovery.damaged_places > 0 || recovery.missing_segments > 0 {
         warn!(
-            "the journal in {dir} is damaged in {} places ({} bytes), and {} segments are missing; everything else is used",
+            "the journal in {dir} is damaged in {} places ({} bytes), and {} segments are missing; everything else is used; \
+             `tallylink check` tells what is lost",
             recovery.damaged_places, recovery.damaged_bytes, recovery.missing_segments
         );
     }
@@ -214,16 +229,24 @@ fn make_data_dir(dir: &Path) -> Result<(), Error> {
     made.map_err(|error| Error::DataDir { dir: dir.to_owned(), error })
 }
 
-/// The first signal asks the gateway to stop; the second does not ask.
-fn watch_signals(bridge: &Arc<Bridge>, remote: &Remote<Ingest>) -> Result<(), Error> {
-    let failed = Error::Network;
-    let second = Arc::new(AtomicBool::new(false));
+/// The first signal asks the gateway to stop, from its start on; the second does not ask.
+fn watch_for_the_first_signal() -> Result<Arc<AtomicBool>, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let exit = i32::from(Exit::Interrupted as u8);
-        signal_hook::flag::register_conditional_shutdown(signal, exit, Arc::clone(&second)).map_err(failed)?;
-        signal_hook::flag::register(signal, Arc::clone(&second)).map_err(failed)?;
+        signal_hook::flag::register_conditional_shutdown(signal, exit, Arc::clone(&stop)).map_err(Error::Network)?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Error::Network)?;
     }
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    Ok(stop)
+}
+
+/// Tells the network thread of the first signal.
+fn watch_signals(bridge: &Arc<Bridge>, remote: &Remote<Ingest>, stop: &AtomicBool) -> Result<(), Error> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(Error::Network)?;
+    // It may have come before anybody waited for it.
+    if stop.load(Ordering::Relaxed) {
+        bridge.stop();
+    }
     let (bridge, remote) = (Arc::clone(bridge), remote.clone());
     spawn("signals", move || {
         if signals.forever().next().is_some() {

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use crate::halt::Halt;
 use crate::segment::{self, Before, Found, Header};
 use crate::store::{Store, StoreFile};
 
@@ -15,6 +16,8 @@ pub(crate) struct Link {
     /// How many of its bytes count; `None` for the last, whose end only its contents tell.
     pub(crate) counted: Option<u64>,
     pub(crate) found: Found,
+    /// How long its file is.
+    pub(crate) size: u64,
 }
 
 /// The chain, ascending, and what it lacks.
@@ -29,14 +32,16 @@ pub(crate) struct Chain {
 ///
 /// A damaged header or a missing segment is bridged: the next lower file is taken for the one before and its size
 /// for what counts, since a finished segment is cut to that.
-pub(crate) fn walk<S: Store>(store: &S, ids: &[u64], last: u64, first: u64) -> io::Result<Chain> {
+pub(crate) fn walk<S: Store>(store: &S, ids: &[u64], last: u64, first: u64, stop: &Halt) -> io::Result<Chain> {
     let mut chain = Chain::default();
     let mut next = Some((last, None));
     while let Some((segment, counted)) = next.filter(|&(segment, _)| segment >= first) {
+        stop.check()?;
         let before = match ids.binary_search(&segment) {
             Ok(below) => {
-                let found = Header::read(&store.open(&segment::name(segment), false)?, segment)?;
-                chain.links.push(Link { segment, counted, found });
+                let file = store.open(&segment::name(segment), false)?;
+                let found = Header::read(&file, segment)?;
+                chain.links.push(Link { segment, counted, found, size: file.size()? });
                 match found {
                     Found::Header(header) => Some(header.before),
                     Found::Damaged | Found::Version(_) => bridge(store, &ids[..below])?,

@@ -4,7 +4,7 @@ mod load;
 
 use std::io;
 
-pub(crate) use load::load;
+pub(crate) use load::{Loaded, load};
 
 use crate::seal::{Running, crc32c};
 use crate::segment::Before;

@@ -29,6 +29,7 @@ const KIND_DEFINE: u8 = 2;
 const KIND_CHUNK: u8 = 3;
 const KIND_GAP: u8 = 4;
 const KIND_FREED: u8 = 5;
+const KIND_VOID: u8 = 6;
 const KIND_MASK: u8 = 0x0f;
 const BEGINS_INSIDE: u8 = 0x10;
 const ENDS_INSIDE: u8 = 0x20;
@@ -46,6 +47,8 @@ pub(crate) enum Entry {
     Gap { stream: u32, next: u64, below: u64, reason: u8, arrival_us: u64 },
     /// The owner needs nothing below `below` any more.
     Freed { stream: u32, below: u64 },
+    /// What stood here was damaged and is set aside.
+    Void,
 }
 
 /// A chunk's header.
@@ -157,9 +160,31 @@ fn write_header(entry: &Entry, body_len: u64, out: &mut [u8; MAX_HEADER]) -> usi
             put(below);
             KIND_FREED
         }
+        Entry::Void => KIND_VOID,
     };
     out[PREFIX] = kind;
     at
+}
+
+/// The shortest entry: one of these fills what is set aside.
+pub(crate) const LEAST_VOID: u64 = (PREFIX + 2) as u64;
+
+/// Appends void entries that fill `len` bytes from `offset` of a segment exactly. `len` is at least [`LEAST_VOID`].
+pub(crate) fn write_void(len: u64, mask: Mask, offset: u64, out: &mut Vec<u8>) {
+    /// Short enough that damage to one of them is found the end of soon.
+    const LONGEST: u64 = 64 << 10;
+    let size = |body: u64| (PREFIX + 1 + varint::size(body)) as u64 + body;
+    let (mut at, end) = (offset, offset + len);
+    while at < end {
+        let left = end - at;
+        let mut body = (left - LEAST_VOID).min(LONGEST);
+        // Not every length is one entry's, and what is left must be at least one again.
+        while size(body) > left || (size(body) < left && left - size(body) < LEAST_VOID) {
+            body -= 1;
+        }
+        write(&Entry::Void, &[&vec![0; body as usize]], mask, at, out);
+        at += size(body);
+    }
 }
 
 /// Reads and checks the header at the front of `bytes`; the body's checksum is [`verify`]'s.
@@ -169,7 +194,7 @@ fn write_header(entry: &Entry, body_len: u64, out: &mut [u8; MAX_HEADER]) -> usi
 pub(crate) fn parse(bytes: &[u8], mask: Mask, offset: u64) -> Option<Parsed> {
     let kind = *bytes.get(PREFIX)?;
     // A search behind damage comes here for every byte: turn most of them away at once.
-    if !(KIND_GROUP..=KIND_FREED).contains(&(kind & KIND_MASK)) {
+    if !(KIND_GROUP..=KIND_VOID).contains(&(kind & KIND_MASK)) {
         return None;
     }
     let mut fields = Fields { bytes, at: PREFIX + 1 };
@@ -206,6 +231,7 @@ fn parse_fields(kind: u8, body_len: u64, fields: &mut Fields<'_>) -> Option<Entr
             arrival_us: fields.next()?,
         },
         KIND_FREED => Entry::Freed { stream: fields.next_u32()?, below: fields.next()? },
+        KIND_VOID => Entry::Void,
         _ if kind & KIND_MASK == KIND_CHUNK => {
             let (begins, ends) = (kind & BEGINS_INSIDE != 0, kind & ENDS_INSIDE != 0);
             if kind != KIND_CHUNK | kind & (BEGINS_INSIDE | ENDS_INSIDE) {

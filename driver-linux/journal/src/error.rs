@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::chunk::Position;
+use crate::halt::Halted;
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,17 @@ pub enum Error {
         /// The file.
         file: String,
     },
+    /// Segments are there, and no file tells which journal they belong to.
+    #[error(
+        "{directory} holds segments, and neither a checkpoint nor a header tells which journal they are of: put back a checkpoint file from a copy, or move the segments out of this directory to begin anew"
+    )]
+    Unidentified {
+        /// The journal's directory.
+        directory: String,
+    },
+    /// The caller asked for an end before the work was done.
+    #[error("stopped, as asked, before the journal was open; nothing is lost")]
+    Stopped,
     /// A write or sync failed before: nothing more is taken until [`Journal::rewind`](crate::Journal::rewind).
     #[error("an earlier write failed: rewind the journal before appending")]
     Failed,
@@ -88,6 +100,9 @@ pub(crate) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, file: impl FnOnce() -> String, action: &'static str) -> Result<T, Error> {
-        self.map_err(|source| Error::Io { file: file(), action, source })
+        self.map_err(|source| match source.get_ref() {
+            Some(inner) if inner.is::<Halted>() => Error::Stopped,
+            _ => Error::Io { file: file(), action, source },
+        })
     }
 }

@@ -5,14 +5,20 @@ mod append;
 mod commit;
 mod freed;
 mod maintain;
+mod repair;
+mod reserve;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub use maintain::Maintained;
+pub use repair::{Repair, repair};
 
 use crate::chunk::{EpochState, Position, Stored, StreamId};
 use crate::entry::MAX_NAME;
 use crate::error::{At, Error};
+use crate::halt::Halt;
 use crate::options::Options;
 use crate::recover::{self, Recovered, Recovery, Sealed};
 use crate::segment::Before;
@@ -83,6 +89,15 @@ impl<S: Store> Journal<S> {
     /// # Errors
     /// Another process writes it, its format is unknown, the options do not fit, or the disk fails.
     pub fn open(store: S, options: Options) -> Result<(Self, Recovery), Error> {
+        Self::open_until(store, options, &Arc::default())
+    }
+
+    /// As [`open`](Self::open), but gives up soon after `stop` is set: recovering a damaged journal may take a while.
+    /// What was there stays there; a later opening begins again.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`Stopped`](Error::Stopped).
+    pub fn open_until(store: S, options: Options, stop: &Arc<AtomicBool>) -> Result<(Self, Recovery), Error> {
         if options.segment_bytes < Options::MIN_SEGMENT {
             return Err(Error::SegmentTooSmall(options.segment_bytes));
         }
@@ -90,7 +105,7 @@ impl<S: Store> Journal<S> {
         let Some(lock) = lock else {
             return Err(Error::Locked { lock: store.describe("lock") });
         };
-        let recovered = recover::recover(&store, &options)?;
+        let recovered = recover::recover(&store, &options, &Halt::when(stop))?;
         let checkpoints = maintain::Checkpoints::new(&recovered);
         let Recovered { journal: id, streams, sealed, next_segment, report, from_checkpoint, .. } = recovered;
         let mut journal = Self {
@@ -114,8 +129,12 @@ impl<S: Store> Journal<S> {
         };
         if !from_checkpoint {
             journal.first_checkpoints()?;
+        } else if report.broken_checkpoints > 0 {
+            // The other one is enough; if this fails, the next that is due takes its place.
+            let _ = journal.checkpoint();
         }
         journal.publish();
+        journal.keep_reserve();
         Ok((journal, report))
     }
 
@@ -165,6 +184,13 @@ impl<S: Store> Journal<S> {
     pub fn epochs(&self, stream: StreamId) -> impl Iterator<Item = ([u8; 8], EpochState)> {
         let slots = self.streams.get(stream.0).into_iter().flat_map(|s| s.epochs.iter());
         slots.filter(|slot| slot.remembered).map(|slot| (slot.epoch, slot.state()))
+    }
+
+    /// One above the highest index that the stream has used, uncommitted ones included: where every epoch began at 0,
+    /// the next at the first free index, how many records were ever appended.
+    #[must_use]
+    pub fn index_end(&self, stream: StreamId) -> u64 {
+        self.streams.get(stream.0).map_or(0, |s| s.index_end)
     }
 
     /// Begins an epoch at record `first`; an epoch that is known stays as it is.

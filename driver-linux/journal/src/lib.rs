@@ -45,11 +45,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod aside;
 mod chain;
+mod check;
 mod checkpoint;
 mod chunk;
 mod entry;
 mod error;
+mod halt;
+mod inspect;
 mod journal;
 mod options;
 mod position;
@@ -64,10 +68,13 @@ mod streams;
 pub mod testing;
 mod varint;
 
+pub use aside::{SET_ASIDE_FILE, SetAside};
+pub use check::{Check, FileCheck, Lost, Progress, SegmentCheck, StreamCheck, check};
 pub use chunk::{Chunk, EpochState, Position, Stored, StreamId};
 pub use entry::{MAX_BODY, MAX_NAME};
 pub use error::Error;
-pub use journal::{Journal, Maintained, Stats};
+pub use inspect::{StreamNow, inspect};
+pub use journal::{Journal, Maintained, Repair, Stats, repair};
 pub use options::{Options, Retention};
 pub use position::POSITION_FILE;
 pub use reader::{Batch, Gap, Item, Packed, Reader, Record};

@@ -15,6 +15,7 @@ use crate::scan::{Scanner, Step};
 use crate::seal::Mask;
 use crate::segment::{self, ENTRIES_AT};
 use crate::store::Store;
+pub(crate) use join::synced_segments;
 use join::{Cut, Walk};
 use track::{Part, Tracks};
 
@@ -234,7 +235,7 @@ impl<S: Store> Reader<S> {
             Step::Entry { at, entry } => {
                 let to = scanner.at();
                 let known = match entry {
-                    Entry::Group { .. } | Entry::Freed { .. } => true,
+                    Entry::Group { .. } | Entry::Freed { .. } | Entry::Void => true,
                     Entry::Define { stream, base, next } => match Identity::read(scanner.body()) {
                         Some(who) => {
                             return Ok(self.tracks.define(stream, who, base, next).map(|lost| Stop::Gap {
@@ -313,7 +314,7 @@ impl<S: Store> Reader<S> {
                 .at(|| self.store.describe(POSITION_FILE), "find a journal: open it for writing once to recover it,");
         };
         self.journal = published.journal;
-        let found = join::synced_segments(&self.store, &published, self.segment, since_us)?;
+        let found = synced_segments(&self.store, &published, self.segment, since_us)?;
         self.ahead.extend(found);
         Ok(())
     }

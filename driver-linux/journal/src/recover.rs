@@ -1,20 +1,23 @@
 //! What opening a journal does before anything is told (`core/docs/storage.md` §7).
 
+pub(crate) mod end;
 mod tail;
 
 use std::collections::VecDeque;
 
-use crate::chain::{self, Chain, Link};
+use crate::chain::{Chain, Link};
 use crate::checkpoint::{self, Summary};
 use crate::entry::{Entry, Identity};
 use crate::error::{At, Error};
+use crate::halt::Halt;
 use crate::options::Options;
-use crate::position;
+use crate::position::Published;
 use crate::scan::{Scanner, Step};
 use crate::seal::Mask;
 use crate::segment::{self, Before, ENTRIES_AT, Found};
 use crate::store::Store;
 use crate::streams::{Fit, Streams};
+use end::End;
 
 /// How many places of damage are listed; more are only counted.
 const LISTED: usize = 256;
@@ -83,14 +86,13 @@ pub(crate) struct Recovered {
     pub(crate) report: Recovery,
 }
 
-pub(crate) fn recover<S: Store>(store: &S, options: &Options) -> Result<Recovered, Error> {
+pub(crate) fn recover<S: Store>(store: &S, options: &Options, stop: &Halt) -> Result<Recovered, Error> {
     let most_epochs = options.most_epochs();
     let directory = || store.describe("");
-    let loaded = checkpoint::load(store, most_epochs).at(directory, "read the checkpoints")?;
-    if let Some((slot, version)) = loaded.unknown {
-        return Err(Error::Version { file: store.describe(checkpoint::FILES[slot]), version });
-    }
+    let loaded = checkpoint::load(store, most_epochs, stop).at(directory, "read the checkpoints")?;
+    end::check_version(store, loaded.unknown)?;
     let ids = segment::list(store).at(directory, "list the directory")?;
+    let published = end::published(store)?;
     let slot = first_slot(loaded.newest.as_ref().map(|(slot, ..)| *slot), loaded.whole);
     let (summary, streams) = match loaded.newest {
         Some((_, summary, streams)) => (Some(summary), streams),
@@ -100,18 +102,27 @@ pub(crate) fn recover<S: Store>(store: &S, options: &Options) -> Result<Recovere
     let created = !from_checkpoint && ids.is_empty();
     let summary = match summary {
         Some(summary) => summary,
-        None => Summary { journal: id_of(store, &ids)?.unwrap_or(options.salt), ..Summary::default() },
+        None => {
+            let journal = end::identify(store, published, &ids)?.unwrap_or(options.salt);
+            Summary { journal, ..Summary::default() }
+        }
     };
-    let report = Recovery { created, broken_checkpoints: loaded.broken, ..Recovery::default() };
-    let mut work = Work { store, summary, streams, report, uncovered: 0 };
-    let (chain, sealed) = work.segments(&ids)?;
+    let missing_last = end::missing_last(&summary, published, &ids);
+    let report = Recovery {
+        created,
+        broken_checkpoints: loaded.broken,
+        missing_segments: u64::from(missing_last.is_some()),
+        ..Recovery::default()
+    };
+    let mut work = Work { store, summary, streams, report, uncovered: 0, stop };
+    let (chain, sealed) = work.segments(published, &ids)?;
     work.streams.settle();
     let kept = |id: u64| chain.links.iter().any(|link| link.segment == id);
     for &void in ids.iter().filter(|&&id| id >= summary.oldest && !kept(id)) {
         // Begun and given up: nothing in it counts. Another opening tries again if this fails.
         let _ = store.remove(&segment::name(void));
     }
-    let above_all = ids.last().map_or(1, |last| last + 1);
+    let above_all = ids.last().copied().max(missing_last).map_or(1, |last| last + 1);
     Ok(Recovered {
         journal: summary.journal,
         streams: work.streams,
@@ -138,61 +149,48 @@ fn first_slot(newest: Option<usize>, whole: [bool; 2]) -> usize {
     }
 }
 
-/// The journal's id, from any header, if no checkpoint tells it.
-fn id_of<S: Store>(store: &S, ids: &[u64]) -> Result<Option<u64>, Error> {
-    for &id in ids {
-        let name = segment::name(id);
-        let found = store.open(&name, false).and_then(|file| segment::Header::read(&file, id));
-        if let Found::Header(header) = found.at(|| store.describe(&name), "read the header")? {
-            return Ok(Some(header.journal));
-        }
-    }
-    let published = position::read(store).at(|| store.describe(position::POSITION_FILE), "read")?;
-    Ok(published.map(|published| published.journal))
-}
-
 struct Work<'s, S> {
     store: &'s S,
     summary: Summary,
     streams: Streams,
     report: Recovery,
     uncovered: u64,
+    stop: &'s Halt,
 }
 
 impl<S: Store> Work<'_, S> {
     /// Finds the chain, replays what the checkpoint does not cover, and makes the last segment's tail durable.
-    fn segments(&mut self, ids: &[u64]) -> Result<(Chain, VecDeque<Sealed>), Error> {
-        let mut live = &ids[ids.partition_point(|&id| id < self.summary.oldest)..];
-        while let Some((&last, below)) = live.split_last() {
-            let chain = chain::walk(self.store, live, last, self.summary.oldest)
-                .at(|| self.store.describe(""), "follow the segments")?;
-            let Some((tail, finished)) = chain.links.split_last() else {
-                break;
-            };
-            self.check_headers(&chain.links)?;
-            let survey = tail::survey(self.store, &self.summary, last).at(|| self.file(last), "read")?;
-            // The first sync of a segment covers its header. Without one, whatever stands there is only begun.
-            let never_synced = tail.found == Found::Damaged && survey.proven <= ENTRIES_AT;
-            if survey.end <= ENTRIES_AT || never_synced {
-                // Begun when the power went, nothing in it counts: the segment before is the last.
-                live = below;
-                continue;
-            }
-            let mut sealed = VecDeque::new();
-            for link in finished {
-                let counted = link.counted.unwrap_or(0);
-                self.replay(link.segment, counted, counted)?;
-                sealed.push_back(sealed_of(link, counted));
-            }
-            self.replay(last, survey.proven, survey.end)?;
-            self.report.rewritten_bytes = survey.end - survey.proven;
-            self.report.torn_bytes =
-                tail::finish(self.store, last, &survey).at(|| self.file(last), "rewrite the tail of")?;
-            sealed.push_back(sealed_of(tail, survey.end));
-            self.note_missing(&chain);
-            return Ok((chain, sealed));
+    fn segments(&mut self, published: Option<Published>, ids: &[u64]) -> Result<(Chain, VecDeque<Sealed>), Error> {
+        let Some(End { chain, survey }) = end::find(self.store, &self.summary, published, ids, self.stop)? else {
+            return Ok((Chain::default(), VecDeque::new()));
+        };
+        let mut sealed = VecDeque::new();
+        let last = chain.links.last().map_or(0, |link| link.segment);
+        for link in &chain.links {
+            let is_last = link.segment == last;
+            let counted = if is_last { survey.end } else { link.counted.unwrap_or(0) };
+            self.note_cut(link, counted);
+            self.replay(link.segment, if is_last { survey.proven } else { counted }, counted)?;
+            sealed.push_back(sealed_of(link, counted));
         }
-        Ok((Chain::default(), VecDeque::new()))
+        self.report.rewritten_bytes = survey.end - survey.proven;
+        self.report.torn_bytes = tail::finish(self.store, last, &survey, self.stop)
+            .at(|| self.store.describe(&segment::name(last)), "rewrite the tail of")?;
+        self.note_missing(&chain);
+        Ok((chain, sealed))
+    }
+
+    /// Tells of a file that is shorter than what counts, as far as the replay does not come by there.
+    fn note_cut(&mut self, link: &Link, counted: u64) {
+        let covered = self.summary.covered;
+        let unread = match link.segment.cmp(&covered.segment) {
+            std::cmp::Ordering::Less => counted,
+            std::cmp::Ordering::Equal => covered.counted.max(ENTRIES_AT),
+            std::cmp::Ordering::Greater => ENTRIES_AT,
+        };
+        if link.size < unread {
+            self.note_damage(Damage { segment: link.segment, from: link.size, to: unread });
+        }
     }
 
     /// Replays the part of a segment that the checkpoint does not cover: to `proven` past all damage, from there to
@@ -208,7 +206,7 @@ impl<S: Store> Work<'_, S> {
         let read = || self.store.describe(&name);
         let file = self.store.open(&name, false).at(read, "open")?;
         let mask = Mask::new(self.summary.journal, segment);
-        let mut scanner = Scanner::new(file, mask, start, proven);
+        let mut scanner = Scanner::new(file, mask, start, proven).until(self.stop);
         loop {
             match scanner.next().at(|| self.store.describe(&name), "read")? {
                 Step::Entry { at, entry } => {
@@ -230,25 +228,10 @@ impl<S: Store> Work<'_, S> {
         Ok(())
     }
 
-    fn check_headers(&mut self, links: &[Link]) -> Result<(), Error> {
-        for link in links {
-            match link.found {
-                Found::Version(version) => {
-                    return Err(Error::Version { file: self.file(link.segment), version });
-                }
-                Found::Header(header) if header.journal != self.summary.journal => {
-                    return Err(Error::Foreign { file: self.file(link.segment) });
-                }
-                Found::Header(_) | Found::Damaged => {}
-            }
-        }
-        Ok(())
-    }
-
     fn note_missing(&mut self, chain: &Chain) {
         let covered = self.summary.covered;
         let lost = |b: &&Before| (b.segment, b.counted) > (covered.segment, covered.counted);
-        self.report.missing_segments = chain.missing.iter().filter(lost).count() as u64;
+        self.report.missing_segments += chain.missing.iter().filter(lost).count() as u64;
         for link in chain.links.iter().filter(|l| l.found == Found::Damaged && l.segment >= covered.segment) {
             self.note_damage(Damage { segment: link.segment, from: 0, to: ENTRIES_AT });
         }
@@ -261,10 +244,6 @@ impl<S: Store> Work<'_, S> {
             self.report.damage.push(damage);
         }
     }
-
-    fn file(&self, segment: u64) -> String {
-        self.store.describe(&segment::name(segment))
-    }
 }
 
 fn sealed_of(link: &Link, counted: u64) -> Sealed {
@@ -276,9 +255,9 @@ fn sealed_of(link: &Link, counted: u64) -> Sealed {
 }
 
 /// Takes over one entry. `false` if it means nothing, since the definition it needs is damaged.
-fn apply(streams: &mut Streams, report: &mut Recovery, entry: Entry, body: &[u8]) -> bool {
+pub(crate) fn apply(streams: &mut Streams, report: &mut Recovery, entry: Entry, body: &[u8]) -> bool {
     match entry {
-        Entry::Group { .. } => true,
+        Entry::Group { .. } | Entry::Void => true,
         Entry::Define { stream, base, next } => {
             Identity::read(body).is_some_and(|who| streams.replay_define(stream, who, base, next))
         }

@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 
 use crate::entry::{self, Entry, MAX_ENTRY, MAX_HEADER};
+use crate::halt::Halt;
 use crate::seal::Mask;
 use crate::store::{StoreFile, read_full};
 
@@ -37,11 +38,17 @@ pub(crate) struct Scanner<F> {
     limit: u64,
     /// Where the last entry's body lies in the window.
     body: Range<usize>,
+    stop: Halt,
 }
 
 impl<F: StoreFile> Scanner<F> {
     pub(crate) fn new(file: F, mask: Mask, at: u64, limit: u64) -> Self {
-        Self { file, mask, window: Vec::new(), window_at: at, filled: 0, at, limit, body: 0..0 }
+        Self { file, mask, window: Vec::new(), window_at: at, filled: 0, at, limit, body: 0..0, stop: Halt::default() }
+    }
+
+    /// Ends with an error once that is asked for.
+    pub(crate) fn until(self, stop: &Halt) -> Self {
+        Self { stop: stop.clone(), ..self }
     }
 
     /// Goes on in another file with the same window.
@@ -127,6 +134,7 @@ impl<F: StoreFile> Scanner<F> {
     ///
     /// Nothing beyond the limit is read: a follower's window must not keep what was not yet written there.
     fn fill(&mut self, need: usize) -> io::Result<()> {
+        self.stop.check()?;
         if self.window.is_empty() {
             self.window = vec![0; READ + MAX_ENTRY];
         }

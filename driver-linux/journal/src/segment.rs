@@ -45,8 +45,20 @@ pub(crate) enum Found {
 }
 
 impl Header {
+    /// Where it stands, twice.
+    pub(crate) const COPIES: [u64; 2] = [0, COPY_AT as u64];
+
     /// The first [`ENTRIES_AT`] bytes of the segment.
     pub(crate) fn to_block(self) -> Vec<u8> {
+        let header = self.to_bytes();
+        let mut block = vec![0; ENTRIES_AT as usize];
+        block[..HEADER_LEN].copy_from_slice(&header);
+        block[COPY_AT..COPY_AT + HEADER_LEN].copy_from_slice(&header);
+        block
+    }
+
+    /// One copy.
+    pub(crate) fn to_bytes(self) -> [u8; HEADER_LEN] {
         let mut header = [0; HEADER_LEN];
         header[..8].copy_from_slice(&MAGIC);
         header[8..12].copy_from_slice(&VERSION.to_le_bytes());
@@ -56,30 +68,38 @@ impl Header {
         }
         let crc = crc32c(&header[..HEADER_LEN - 4]);
         header[HEADER_LEN - 4..].copy_from_slice(&crc.to_le_bytes());
-        let mut block = vec![0; ENTRIES_AT as usize];
-        block[..HEADER_LEN].copy_from_slice(&header);
-        block[COPY_AT..COPY_AT + HEADER_LEN].copy_from_slice(&header);
-        block
+        header
     }
 
     /// Reads the header of an open segment that its name says is `segment`.
     pub(crate) fn read<F: StoreFile>(file: &F, segment: u64) -> io::Result<Found> {
         let mut found = Found::Damaged;
-        for at in [0, COPY_AT as u64] {
-            let mut bytes = [0; HEADER_LEN];
-            if read_full(file, &mut bytes, at)? < HEADER_LEN {
+        for at in Self::COPIES {
+            found = Self::read_copy(file, segment, at)?;
+            if found != Found::Damaged {
                 break;
-            }
-            match Self::parse(&bytes) {
-                Found::Header(header) if header.segment != segment => {}
-                Found::Damaged => {}
-                whole => {
-                    found = whole;
-                    break;
-                }
             }
         }
         Ok(found)
+    }
+
+    /// Which copies say the same as the first whole one.
+    pub(crate) fn whole_copies<F: StoreFile>(file: &F, segment: u64) -> io::Result<[bool; 2]> {
+        let told = Self::read(file, segment)?;
+        let [a, b] = Self::COPIES;
+        let is_whole = |found| found == told && told != Found::Damaged;
+        Ok([is_whole(Self::read_copy(file, segment, a)?), is_whole(Self::read_copy(file, segment, b)?)])
+    }
+
+    fn read_copy<F: StoreFile>(file: &F, segment: u64, at: u64) -> io::Result<Found> {
+        let mut bytes = [0; HEADER_LEN];
+        if read_full(file, &mut bytes, at)? < HEADER_LEN {
+            return Ok(Found::Damaged);
+        }
+        Ok(match Self::parse(&bytes) {
+            Found::Header(header) if header.segment != segment => Found::Damaged,
+            found => found,
+        })
     }
 
     fn parse(bytes: &[u8; HEADER_LEN]) -> Found {

@@ -19,12 +19,21 @@ pub enum SyncSite {
     Checkpoint,
     /// The directory, after the checkpoint files got their names.
     CheckpointNames,
+    /// The copy of damaged bytes, before repair writes over them.
+    SetAside,
+    /// The directory, after the file of such copies got its name.
+    SetAsideName,
+    /// What repair wrote over damage.
+    Repaired,
 }
 
 impl SyncSite {
-    /// Every site, for tests that leave out one at a time.
+    /// Every site in a journal's life, for tests that leave out one at a time.
     pub const ALL: [Self; 5] =
         [Self::Group, Self::SegmentName, Self::RecoveredTail, Self::Checkpoint, Self::CheckpointNames];
+
+    /// Every site of a repair.
+    pub const REPAIR: [Self; 3] = [Self::SetAside, Self::SetAsideName, Self::Repaired];
 }
 
 /// A flat set of named files, one journal's own.

@@ -8,6 +8,7 @@
 
 mod faults;
 mod inode;
+mod look;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use faults::{Fault, Operation};
 use inode::Inode;
+pub use look::{Kind, entries};
 
 use crate::store::{Store, StoreFile, SyncSite};
 

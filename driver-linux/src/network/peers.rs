@@ -4,8 +4,10 @@ use super::Network;
 use crate::application::Application;
 use crate::storage::NoSpace;
 use std::net::SocketAddr;
+use tallylink_core::wire::Previous;
 use tallylink_core::{
-    EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Provision, PushError, Pushed, Storage,
+    Epoch, EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Provision, PushError, Pushed,
+    Storage,
 };
 
 /// A peer was not added.
@@ -157,6 +159,14 @@ impl<A: Application + 'static> Network<A> {
     /// [`PushError`]; nothing was taken.
     pub fn push_batch(&mut self, stream: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
         self.endpoint.push_batch(self.clock.now(), stream, packed)
+    }
+
+    /// Begins another epoch of a stream with storage: the one before is drained.
+    ///
+    /// # Errors
+    /// As core says; nothing has changed.
+    pub fn begin_epoch(&mut self, stream: OutIx, epoch: Epoch, previous: Option<Previous>) -> Result<(), Error> {
+        self.endpoint.begin_epoch(self.clock.now(), stream, epoch, previous)
     }
 
     /// Gives up the records below `below`: the receiver gets a gap.

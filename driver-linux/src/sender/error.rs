@@ -47,6 +47,9 @@ pub enum OpenError {
     /// The name is taken, or there is no room.
     #[error(transparent)]
     Network(#[from] crate::network::OpenError),
+    /// The system gives no more threads.
+    #[error("the system gives no more threads: {0}")]
+    Thread(std::io::ErrorKind),
     /// The sender's thread has died.
     #[error("the sender has stopped")]
     Closed,

@@ -23,28 +23,69 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Records that outlive the program
+//!
+//! ```
+//! use tallylink_core::{KeyId, PeerId, crypto::Psk};
+//! use tallylink_linux::{Receiver, Sender};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let outbox = directory.path().join("temperature");
+//! let (id, key) = (PeerId(*b"sensor-1"), [7; 16]);
+//! # let gateway = Receiver::bind("127.0.0.1:0")?.local_addr();
+//! // The gateway is away: the record is on disk, and this program may end.
+//! let sender = Sender::connect(&gateway.to_string(), id, KeyId(0), Psk::from_bytes(key))?;
+//! let mut stream = sender.open_durable("temperature", &outbox)?;
+//! stream.push(b"21.5")?;
+//! stream.flush_durable(Duration::from_secs(10))?;
+//! drop((stream, sender));
+//!
+//! // It is back, and so is the program: what is left goes first.
+//! let mut receiver = Receiver::bind(gateway)?;
+//! receiver.add_peer(id, KeyId(0), Psk::from_bytes(key))?;
+//! let sender = Sender::connect(&gateway.to_string(), id, KeyId(0), Psk::from_bytes(key))?;
+//! let mut stream = sender.open_durable("temperature", &outbox)?;
+//! assert_eq!(stream.history(), 1);
+//! stream.push(b"21.6")?;
+//! for expected in [b"21.5", b"21.6"] {
+//!     let taken = receiver.next(Duration::from_secs(10)).ok_or("nothing came")?;
+//!     assert_eq!(taken.bytes, expected);
+//! }
+//! stream.flush(Duration::from_secs(10))?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod dial;
+mod durable;
 mod error;
 mod outlets;
 mod stream;
 
+pub use durable::{DurableError, DurableStream, OpenDurableError, Progress};
 pub use error::{FlushError, OpenError, PushError};
 pub use stream::{Confirmed, Stream};
 
-use crate::clock;
 use crate::network::{Network, Remote};
+use crate::outbox::{Outbox, OutboxError, OutboxOptions, Owner};
 use crate::settings::{Settings, StartError};
 use crate::socket::SocketCounters;
+use crate::{clock, entropy};
 use dial::Dial;
-use outlets::{Outlet, Outlets};
+use durable::{DurableOutlet, Keeper};
+use outlets::{Lane, Outlet, Outlets};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use stream::Shared;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{End, EpochSource, KeyId, Name, Peer, PeerId, PeerIx, Provision};
+use tallylink_core::{End, Epoch, EpochSource, KeyId, Name, Peer, PeerId, PeerIx, Provision};
+use tallylink_journal::{Dir, Store};
 
 /// The ring of a stream: what is on its way or waits for STORED.
 const RING_BYTES: u32 = 4 << 20;
@@ -63,8 +104,10 @@ struct Inner {
     remote: Remote<Outlets>,
     peer: PeerIx,
     max_record: u32,
+    id: PeerId,
     streams: Streams,
     thread: Option<JoinHandle<()>>,
+    keepers: Mutex<Vec<(Arc<durable::Shared>, JoinHandle<()>)>>,
 }
 
 /// What each stream shares with the sender's thread.
@@ -86,6 +129,7 @@ impl Sender {
     /// # Errors
     /// [`StartError`]
     pub fn with(settings: &Settings, to: &str, provision: Provision) -> Result<Self, StartError> {
+        let id = provision.id;
         let mut network = Network::new(settings, Outlets::default())?;
         let peer = network.add_peer(provision)?;
         let remote = network.remote();
@@ -96,7 +140,8 @@ impl Sender {
             let _closing = closing;
             carry(network, dial);
         })?;
-        let inner = Inner { remote, peer, max_record: settings.config.max_record, streams, thread: Some(thread) };
+        let (max_record, keepers) = (settings.config.max_record, Mutex::default());
+        let inner = Inner { remote, peer, max_record, id, streams, thread: Some(thread), keepers };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -123,7 +168,68 @@ impl Sender {
         Ok(Stream::new(self.clone(), queue, shared, self.inner.max_record))
     }
 
-    /// Waits until everything that was pushed to any stream so far is STORED.
+    /// Opens a stream whose records outlive this program: they are on disk in `dir`, the stream's own directory, before
+    /// they are sent, and until they are STORED. What earlier openings left there is delivered first.
+    ///
+    /// # Errors
+    /// [`OpenDurableError`]: also when another process has it open, or it holds the records of another peer or stream.
+    pub fn open_durable(&self, name: &str, dir: impl Into<PathBuf>) -> Result<DurableStream, OpenDurableError> {
+        self.open_durable_with(name, dir, &OutboxOptions::default())
+    }
+
+    /// The same with an outbox kept otherwise. A `salt` of 0 is replaced by a random number.
+    ///
+    /// # Errors
+    /// As [`Sender::open_durable`].
+    pub fn open_durable_with(
+        &self,
+        name: &str,
+        dir: impl Into<PathBuf>,
+        options: &OutboxOptions,
+    ) -> Result<DurableStream, OpenDurableError> {
+        let owner = Owner { peer: self.inner.id, stream: Name::new(name).ok_or(OpenError::Name)? };
+        let salt = match options.salt {
+            0 => u64::from_ne_bytes(entropy::draw().map_err(OutboxError::from)?),
+            given => given,
+        };
+        let epoch = Epoch(entropy::draw().map_err(OutboxError::from)?);
+        let dir = dir.into();
+        let place = dir.display().to_string();
+        let store = Dir::create(dir).map_err(|source| OutboxError::Directory { place, source })?;
+        let outbox = Outbox::open(store, &owner, epoch, &OutboxOptions { salt, ..options.clone() })?;
+        Ok(self.attach(outbox)?)
+    }
+
+    /// Sends from an outbox that is open, wherever it is kept; it must be this sender's peer's.
+    ///
+    /// # Errors
+    /// [`OpenError`]
+    pub fn attach<S>(&self, outbox: Outbox<S>) -> Result<DurableStream, OpenError>
+    where
+        S: Store + Clone + Send + 'static,
+        S::File: Send,
+        S::Lock: Send,
+    {
+        let max_record = self.inner.max_record;
+        let shared = Arc::new(durable::Shared::new(outbox.history(), outbox.waiting(), max_record));
+        let ((epoch, first, previous), fresh) = (outbox.begins(), outbox.fresh());
+        let (peer, name, told) = (self.inner.peer, outbox.owner().stream.clone(), Arc::clone(&shared));
+        let ring = RING_BYTES.max(max_record.saturating_add(4));
+        let opened = self.inner.remote.call(move |network| {
+            let at = network.open(peer, name, EpochSource::Stored { epoch, previous }, first, ring)?;
+            network.application_mut().add_outbox(DurableOutlet::new(at, told, epoch, fresh));
+            Ok::<_, crate::network::OpenError>(())
+        });
+        opened.map_err(|_| OpenError::Closed)??;
+        let remote = self.inner.remote.clone();
+        let keeper = Keeper::new(outbox, Arc::clone(&shared), Box::new(move || remote.notify()));
+        let thread = thread::Builder::new().name("tallylink-outbox".into()).spawn(move || keeper.run());
+        let thread = thread.map_err(|e| OpenError::Thread(e.kind()))?;
+        lock(&self.inner.keepers).push((Arc::clone(&shared), thread));
+        Ok(DurableStream::new(self.clone(), shared, max_record))
+    }
+
+    /// Waits until everything that was pushed to any stream without an outbox so far is STORED.
     ///
     /// # Errors
     /// [`FlushError`]
@@ -170,18 +276,19 @@ impl Sender {
 
 /// The thread of a sender.
 fn carry(mut network: Network<Outlets>, mut dial: Dial) {
-    let mut outlets: Vec<Outlet> = Vec::new();
+    let mut outlets: Vec<Lane> = Vec::new();
     while !network.stopped() {
         outlets.append(&mut network.application_mut().opened);
         let moved = outlets.iter_mut().fold(false, |moved, o| o.pump(&mut network) | moved);
         let more = network.turn();
+        outlets.iter_mut().for_each(|o| o.confirm(&network));
         let wanted = network.application().wanted;
-        let at_most = dial.turn(&mut network, wanted || outlets.iter().any(Outlet::outstanding));
+        let at_most = dial.turn(&mut network, wanted || outlets.iter().any(Lane::outstanding));
         let opened = !network.application().opened.is_empty();
         if more || moved || opened || outlets.iter().any(|o| o.ready(&network)) {
             continue;
         }
-        if let Err(e) = network.wait(at_most, || outlets.iter().all(Outlet::idle)) {
+        if let Err(e) = network.wait(at_most, || outlets.iter().all(Lane::idle)) {
             tracing::error!("the system's event queue failed, sending stops: {e}");
             return;
         }
@@ -202,6 +309,10 @@ impl Drop for Inner {
         self.remote.stop();
         if let Some(thread) = self.thread.take() {
             // A panic there was reported there.
+            let _ = thread.join();
+        }
+        for (shared, thread) in lock(&self.keepers).drain(..) {
+            shared.close();
             let _ = thread.join();
         }
     }

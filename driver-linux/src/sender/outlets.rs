@@ -1,5 +1,6 @@
 //! Streams, as the sender's thread sees them.
 
+use super::durable::DurableOutlet;
 use super::stream::Shared;
 use crate::application::Application;
 use crate::network::Network;
@@ -12,7 +13,7 @@ use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, Open, Out
 #[derive(Debug, Default)]
 pub(crate) struct Outlets {
     /// Streams that were opened since the thread last looked.
-    pub(super) opened: Vec<Outlet>,
+    pub(super) opened: Vec<Lane>,
     /// Somebody waits for a session, although nothing is outstanding.
     pub(super) wanted: bool,
     told: Vec<Option<Arc<Shared>>>,
@@ -25,7 +26,11 @@ impl Outlets {
             self.told.resize(at + 1, None);
         }
         self.told[at] = Some(Arc::clone(&outlet.shared));
-        self.opened.push(outlet);
+        self.opened.push(Lane::Queue(outlet));
+    }
+
+    pub(super) fn add_outbox(&mut self, outlet: DurableOutlet) {
+        self.opened.push(Lane::Outbox(outlet));
     }
 }
 
@@ -64,6 +69,56 @@ impl Application for Outlets {
         };
         if let Some(Some(shared)) = self.told.get(at.at()) {
             shared.confirmed(received, stored);
+        }
+    }
+}
+
+/// What a stream's records come from on the network thread.
+#[derive(Debug)]
+pub(super) enum Lane {
+    /// The queue in memory.
+    Queue(Outlet),
+    /// An outbox on disk.
+    Outbox(DurableOutlet),
+}
+
+impl Lane {
+    /// True while something is not STORED.
+    pub(super) fn outstanding(&self) -> bool {
+        match self {
+            Self::Queue(outlet) => outlet.outstanding(),
+            Self::Outbox(outlet) => outlet.outstanding(),
+        }
+    }
+
+    /// True when there is something to move, and room for it.
+    pub(super) fn ready(&self, network: &Network<Outlets>) -> bool {
+        match self {
+            Self::Queue(outlet) => outlet.ready(network),
+            Self::Outbox(outlet) => outlet.ready(network),
+        }
+    }
+
+    /// True when there is nothing to move, or has been no room since.
+    pub(super) fn idle(&self) -> bool {
+        match self {
+            Self::Queue(outlet) => outlet.idle(),
+            Self::Outbox(outlet) => outlet.idle(),
+        }
+    }
+
+    /// Moves what fits to the ring. Returns true when something was moved.
+    pub(super) fn pump(&mut self, network: &mut Network<Outlets>) -> bool {
+        match self {
+            Self::Queue(outlet) => outlet.pump(network),
+            Self::Outbox(outlet) => outlet.pump(network),
+        }
+    }
+
+    /// Passes on what the last turn confirmed; a queue's owner is told by events.
+    pub(super) fn confirm(&mut self, network: &Network<Outlets>) {
+        if let Self::Outbox(outlet) = self {
+            outlet.confirm(network);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rustix::fs::FlockOperation;
 use zeroize::Zeroizing;
 
-use super::line::{self, Entry, KeyId, Line};
+use super::line::{self, BadLine, Entry, KeyId, Line};
 use super::peers::{Held, KEYS_PER_PEER, Peers};
 use super::scan::Extent;
 use super::{Contents, Damaged, KeyStore, Peer, StoreError};
@@ -51,7 +51,7 @@ impl Editor {
         let path = store.file();
         let file = private_file::open_or_create(&path)?;
         let (contents, end) = Contents::of(&file, &path)?;
-        let Contents { peers, damaged } = contents;
+        let Contents { peers, damaged, .. } = contents;
         let editor = Self { store: store.clone(), path, file, end: end.at, peers, damaged, _lock: lock };
         editor.set_damage_aside().map_err(|error| editor.not_written(error))?;
         Ok(editor)
@@ -69,7 +69,7 @@ impl Editor {
 
     /// Where lines go that could not be read.
     pub fn damage_file(&self) -> PathBuf {
-        self.store.dir.join("damaged")
+        self.store.damage_file()
     }
 
     /// Gives each new peer a key. All are added and on disk, or none.
@@ -227,7 +227,10 @@ impl Editor {
             self.copy_to_end_of(&aside, bad)?;
         }
         aside.sync_data()?;
-        self.damaged.iter().try_for_each(|bad| self.blank(bad.place))?;
+        self.damaged.iter().try_for_each(|bad| match bad.reason {
+            BadLine::End => self.file.write_all_at(b"\n", bad.place.at),
+            BadLine::Checksum | BadLine::Foreign => self.blank(bad.place),
+        })?;
         self.file.set_len(self.end)?;
         self.file.sync_data()
     }

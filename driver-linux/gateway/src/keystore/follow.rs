@@ -11,7 +11,7 @@ use std::path::Path;
 use hashbrown::HashMap;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
-use super::line::{self, Entry, KeyId, Line};
+use super::line::{Entry, KeyId, Line};
 use super::scan::{self, Place};
 use super::{Damaged, KeyStore, StoreError};
 use crate::{PeerId, private_file};
@@ -69,6 +69,12 @@ impl Follower {
             opened => opened?,
         };
         self.compare(file, tell).map_err(|error| StoreError::Read { file: path, error })
+    }
+
+    /// Bytes behind the last whole line that was told: a change that is being made, or was cut off.
+    pub fn unfinished(&self) -> u64 {
+        let Some((file, place)) = &self.told else { return 0 };
+        file.metadata().map_or(0, |is| is.len().saturating_sub(place.at))
     }
 
     fn compare(&mut self, file: File, tell: &mut dyn FnMut(Change)) -> io::Result<()> {
@@ -138,7 +144,7 @@ impl AsRawFd for Follower {
 
 /// Tells every line from a place on.
 fn tell_from(file: &File, from: Place, tell: &mut dyn FnMut(Change)) -> io::Result<Place> {
-    scan::scan(file, from, |raw| match line::decode(raw.text) {
+    scan::scan(file, from, |raw| match raw.decode() {
         Ok(Line::Key(entry)) => tell(Change::Key(entry)),
         Ok(Line::Gone { peer, key_id }) => tell(Change::Gone { peer, key_id }),
         Ok(Line::Comment) => {}
@@ -152,7 +158,7 @@ fn tell_differences(old: &File, told: Place, new: &File, tell: &mut dyn FnMut(Ch
     let hasher = RandomState::new();
     let fingerprint = |entry: &Entry| hasher.hash_one((entry.secret.expose(), &entry.name));
     let mut before: HashMap<(PeerId, KeyId), Before> = HashMap::new();
-    scan::scan(old, Place::START, |raw| match line::decode(raw.text) {
+    scan::scan(old, Place::START, |raw| match raw.decode() {
         Ok(Line::Key(entry)) if raw.place.at < told.at => {
             let before_entry = Before { fingerprint: fingerprint(&entry), still_there: false };
             before.insert((entry.peer, entry.key_id), before_entry);
@@ -163,7 +169,7 @@ fn tell_differences(old: &File, told: Place, new: &File, tell: &mut dyn FnMut(Ch
         _ => {}
     })?;
     scan::scan(new, Place::START, |raw| {
-        if let Ok(Line::Key(entry)) = line::decode(raw.text)
+        if let Ok(Line::Key(entry)) = raw.decode()
             && let Some(key) = before.get_mut(&(entry.peer, entry.key_id))
         {
             key.still_there = true;

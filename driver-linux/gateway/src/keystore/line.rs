@@ -1,5 +1,6 @@
 //! One line of the key store, to and from bytes.
 
+use memchr::memmem;
 use zeroize::Zeroizing;
 
 use crate::{PeerId, PeerName, Secret, hex};
@@ -36,6 +37,9 @@ pub enum BadLine {
     /// It ends in a checksum of something else.
     #[error("its checksum does not match")]
     Checksum,
+    /// One bad bit has made another byte of the line's end; the lines on either side of it are read all the same.
+    #[error("its end is damaged")]
+    End,
     /// It carries a right checksum, but not what this version writes.
     #[error("it was written by another version")]
     Foreign,
@@ -81,6 +85,28 @@ pub(super) fn decode(text: Option<&[u8]>) -> Result<Line, BadLine> {
         return Err(BadLine::Checksum);
     }
     said(body).ok_or(BadLine::Foreign)
+}
+
+/// Where in `text` a line begins whose predecessor's end has one bad bit: without a second look both would be lost, or
+/// a comment would swallow a key.
+pub(super) fn joined_at(text: &[u8]) -> Option<usize> {
+    let begins = |word| memmem::rfind_iter(text, word);
+    let mut found: Vec<usize> = begins(&b"key "[..]).chain(begins(b"gone ")).filter(|&at| at > 0).collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.into_iter().find(|&at| is_broken_end(text[at - 1]) && is_said(&text[at..]))
+}
+
+/// Whether the last byte of `text` should be a line's end.
+pub(super) fn ends_broken(text: &[u8]) -> bool {
+    text.split_last().is_some_and(|(end, line)| is_broken_end(*end) && is_said(line))
+}
+
+fn is_broken_end(byte: u8) -> bool {
+    (byte ^ b'\n').is_power_of_two()
+}
+
+fn is_said(text: &[u8]) -> bool {
+    matches!(decode(Some(text)), Ok(Line::Key(_) | Line::Gone { .. }))
 }
 
 fn said(body: &[u8]) -> Option<Line> {

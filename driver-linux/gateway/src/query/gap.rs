@@ -8,6 +8,7 @@ pub(super) fn reason(code: Option<u8>) -> &'static str {
         Some(2) => "above_limit",
         Some(3) => "before_first",
         Some(4) => "given_up",
+        Some(5) => "lost_by_sender",
         Some(_) => "other",
     }
 }

@@ -1,7 +1,8 @@
 //! The progress of `send` on a terminal; nothing where standard error is none.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tallylink_linux::sender::Confirmed;
+
+use super::watch::Reached;
 
 /// One line that changes.
 #[derive(Debug)]
@@ -19,11 +20,11 @@ impl Progress {
         Self { bar }
     }
 
-    pub(super) fn show(&self, confirmed: &Confirmed) {
+    pub(super) fn show(&self, reached: Reached) {
         if self.bar.is_hidden() {
             return;
         }
-        let (pushed, received, stored) = (confirmed.next(), confirmed.received_below(), confirmed.stored_below());
+        let Reached { pushed, received, stored } = reached;
         self.bar.set_position(stored);
         self.bar.set_message(format!("{pushed} records sent, {received} received, {stored} stored,"));
         self.bar.tick();
@@ -34,8 +35,8 @@ impl Progress {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    pub(super) fn finish(&self, confirmed: &Confirmed) {
-        self.show(confirmed);
+    pub(super) fn finish(&self, reached: Reached) {
+        self.show(reached);
         self.bar.finish();
     }
 }

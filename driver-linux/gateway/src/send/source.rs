@@ -1,5 +1,6 @@
 //! Where records come from, packed as streams take them: `[size varint][bytes]…`, many at a time.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::vec;
 
 use memchr::memchr;
 use tallylink_core::wire::varint;
-use tallylink_linux::sender::PushError;
+use tallylink_linux::sender::{DurableError, PushError};
 
 use crate::Error;
 
@@ -19,15 +20,13 @@ const FRAME_HEAD: usize = 4;
 /// Why records end before their input does.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
-    /// A record is larger than the gateway takes.
-    #[error(
-        "{record} has more than {limit} bytes, the most that the gateway takes; raise max_record there, or make it smaller"
-    )]
+    /// A record is larger than what is taken.
+    #[error("{record} has more than {limit}, or make it smaller")]
     Large {
         /// Which.
         record: String,
-        /// In bytes.
-        limit: u32,
+        /// What is taken.
+        limit: Limit,
     },
     /// The input broke off.
     #[error("the input ends within {0}; send the rest again")]
@@ -43,18 +42,50 @@ pub(super) enum Fault {
     /// The sender takes no more.
     #[error("{0}")]
     Push(PushError),
+    /// The outbox takes no more.
+    #[error("{0}")]
+    Outbox(DurableError),
+}
+
+/// The largest record that is taken, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// By the gateway.
+    Gateway(u32),
+    /// By an outbox: what the gateway takes is not known.
+    Outbox(u32),
+}
+
+impl Limit {
+    fn bytes(self) -> u32 {
+        match self {
+            Self::Gateway(bytes) | Self::Outbox(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gateway(bytes) => write!(f, "{bytes} bytes, the most that the gateway takes; raise max_record there"),
+            Self::Outbox(bytes) => write!(f, "{bytes} bytes, the most that an outbox takes; send it as a file"),
+        }
+    }
 }
 
 impl Fault {
     pub(super) fn is_size(&self) -> bool {
-        matches!(self, Self::Large { .. } | Self::Push(PushError::TooLarge { .. }))
+        matches!(
+            self,
+            Self::Large { .. } | Self::Push(PushError::TooLarge { .. }) | Self::Outbox(DurableError::TooLarge { .. })
+        )
     }
 }
 
 /// Records from an input.
 pub(super) struct Source {
     from: From,
-    limit: u32,
+    limit: Limit,
     packed: Vec<u8>,
     records: u64,
     largest: u32,
@@ -78,21 +109,21 @@ struct Unread {
 
 impl Source {
     /// Every line is a record, its newline included.
-    pub(super) fn lines(input: Box<dyn Read + Send>, limit: u32) -> Self {
+    pub(super) fn lines(input: Box<dyn Read + Send>, limit: Limit) -> Self {
         Self::new(From::Stream { input, unread: Unread::default(), frames: false }, limit)
     }
 
     /// Every record follows its length.
-    pub(super) fn frames(input: Box<dyn Read + Send>, limit: u32) -> Self {
+    pub(super) fn frames(input: Box<dyn Read + Send>, limit: Limit) -> Self {
         Self::new(From::Stream { input, unread: Unread::default(), frames: true }, limit)
     }
 
     /// Every file is a record.
-    pub(super) fn files(files: Vec<PathBuf>, limit: u32) -> Self {
+    pub(super) fn files(files: Vec<PathBuf>, limit: Limit) -> Self {
         Self::new(From::Files(files.into_iter()), limit)
     }
 
-    fn new(from: From, limit: u32) -> Self {
+    fn new(from: From, limit: Limit) -> Self {
         Self { from, limit, packed: Vec::new(), records: 0, largest: 0, fault: None }
     }
 
@@ -172,7 +203,7 @@ struct Pack<'s> {
     packed: &'s mut Vec<u8>,
     records: &'s mut u64,
     largest: &'s mut u32,
-    limit: u32,
+    limit: Limit,
 }
 
 impl Pack<'_> {
@@ -190,13 +221,13 @@ impl Pack<'_> {
             return self.record(&unread.bytes[last..unread.end]);
         }
         // What is too long already need not be read to its end.
-        if unread.rest().len() > self.limit as usize { Err(self.large()) } else { Ok(()) }
+        if unread.rest().len() > self.limit.bytes() as usize { Err(self.large()) } else { Ok(()) }
     }
 
     fn frames(&mut self, unread: &mut Unread) -> Result<(), Fault> {
         while let Some((head, after)) = unread.rest().split_first_chunk::<FRAME_HEAD>() {
             let len = u32::from_be_bytes(*head);
-            if len > self.limit {
+            if len > self.limit.bytes() {
                 return Err(self.large());
             }
             let Some(record) = after.get(..len as usize) else { break };
@@ -214,15 +245,15 @@ impl Pack<'_> {
         let failed = |error| Fault::Read { what: what(), error };
         let file = File::open(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
-        let mut record = Vec::with_capacity(usize::try_from(len).unwrap_or(0).min(self.limit as usize) + 1);
-        file.take(u64::from(self.limit) + 1).read_to_end(&mut record).map_err(failed)?;
+        let mut record = Vec::with_capacity(usize::try_from(len).unwrap_or(0).min(self.limit.bytes() as usize) + 1);
+        file.take(u64::from(self.limit.bytes()) + 1).read_to_end(&mut record).map_err(failed)?;
         self.record(&record).map_err(|_| Fault::Large { record: what(), limit: self.limit })
     }
 
     #[inline]
     fn record(&mut self, record: &[u8]) -> Result<(), Fault> {
         let len = match u32::try_from(record.len()) {
-            Ok(len) if len <= self.limit => len,
+            Ok(len) if len <= self.limit.bytes() => len,
             _ => return Err(self.large()),
         };
         match varint::encode(u64::from(len)) {
@@ -242,6 +273,18 @@ impl Pack<'_> {
     fn next(&self) -> String {
         format!("record {} of the input", *self.records + 1)
     }
+}
+
+/// Packed records without the first `left_out`, which counts down to 0.
+pub(super) fn behind<'p>(packed: &'p [u8], left_out: &mut u64) -> &'p [u8] {
+    let mut rest = packed;
+    while *left_out > 0
+        && let Ok((size, head)) = varint::decode(rest)
+    {
+        rest = rest.get(head + size as usize..).unwrap_or(&[]);
+        *left_out -= 1;
+    }
+    rest
 }
 
 /// Bytes of the largest of some files: all of them are there, and none is a directory.

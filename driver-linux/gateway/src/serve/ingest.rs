@@ -9,6 +9,7 @@ use tracing::{debug, warn};
 
 use super::bridge::{Bridge, Report};
 use super::queue::{Item, Put};
+use super::rollback::BEFORE_FIRST;
 use super::streams::Streams;
 
 /// What the network thread delivers to.
@@ -151,7 +152,13 @@ impl Deliver for Ingest {
         if self.closed {
             return Err(Refusal::Storage);
         }
-        self.streams.open(self.id(peer).0, open)
+        let opened = self.streams.open(self.id(peer).0, open)?;
+        if let Some((epoch, below)) = opened.gone {
+            // Before anything of the new epoch. Without room it is asked again, and this found again.
+            let told = self.gap(opened.accept.stream, epoch, 0, below, BEFORE_FIRST);
+            told.map_err(|Full| Refusal::Storage)?;
+        }
+        Ok(opened.accept)
     }
 
     #[inline]

@@ -42,6 +42,14 @@ impl Keys {
         let follower = store.follow()?;
         let mut keys = Self { store, follower, known: HashSet::new() };
         let news = keys.look()?;
+        let unfinished = keys.follower.unfinished();
+        if unfinished > 0 {
+            let file = keys.store.file();
+            warn!(
+                "the last {unfinished} bytes of {} are no whole line and not used; see `tallylink check`",
+                file.display()
+            );
+        }
         network.reserve_peers(news.new.len());
         let changed = keys.read(&news)?;
         for change in news.new.into_iter().map(Update::Put).chain(changed) {

@@ -178,12 +178,21 @@ fn counters(network: &Network<Ingest>, journal: JournalNow) -> BTreeMap<String, 
     } = *network.endpoint().totals();
     let stats = journal.stats;
     let (_, _, refused_full) = network.application().queue();
+    let rollbacks = network.application().streams().rollbacks();
     BTreeMap::from([
         (
             "discarded".to_owned(),
             Discard::ALL.iter().map(|why| (why.name().to_owned(), core.discarded(*why))).collect(),
         ),
         ("faults".to_owned(), Fault::ALL.iter().map(|why| (why.name().to_owned(), core.faults(*why))).collect()),
+        (
+            "rollbacks".to_owned(),
+            named(&[
+                ("journal_older", rollbacks.journal_older),
+                ("outbox_differs", rollbacks.outbox_differs),
+                ("first_ahead", rollbacks.first_ahead),
+            ]),
+        ),
         ("socket".to_owned(), network.counters().each().map(|(name, n)| (name.to_owned(), n)).collect()),
         (
             "protocol".to_owned(),

@@ -6,8 +6,10 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use tallylink_core::{Accept, Epoch, InIx, Open, Refusal};
 use tallylink_journal::{Journal, Store};
 
-/// Epochs of a stream that are remembered (storage §4).
-const EPOCHS: usize = 4;
+use super::rollback::{Rollbacks, compare};
+
+/// Epochs of a stream that are remembered (storage §7.2).
+pub(super) const REMEMBERED: usize = 4;
 
 /// Streams by peer and name. They outlive sessions and, through the journal, the process.
 #[derive(Debug)]
@@ -16,6 +18,7 @@ pub(super) struct Streams {
     by_name: HashTable<u32>,
     hasher: DefaultHashBuilder,
     most: u32,
+    rollbacks: Rollbacks,
 }
 
 /// One stream.
@@ -31,18 +34,31 @@ pub(super) struct Row {
 
 /// What is known of an epoch.
 #[derive(Clone, Copy, Debug)]
-struct Known {
-    epoch: Epoch,
-    stored_below: u64,
+pub(super) struct Known {
+    pub(super) epoch: Epoch,
+    pub(super) stored_below: u64,
     /// Number of the first record that the writer was not given, or not all of.
-    next: u64,
+    pub(super) next: u64,
+}
+
+/// What a peer opens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    pub(super) accept: Accept,
+    /// What of an earlier epoch is gone: the epoch, and the number below which it is.
+    pub(super) gone: Option<(Epoch, u64)>,
 }
 
 impl Streams {
     /// The streams of a journal. A stream's place here is its place in the order in which the journal tells them.
     pub(super) fn of<S: Store>(journal: &Journal<S>, most: u32) -> Self {
-        let mut streams =
-            Self { rows: Vec::new(), by_name: HashTable::new(), hasher: DefaultHashBuilder::default(), most };
+        let mut streams = Self {
+            rows: Vec::new(),
+            by_name: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            most,
+            rollbacks: Rollbacks::default(),
+        };
         for (id, peer, name) in journal.streams() {
             let known = |(epoch, state): ([u8; 8], tallylink_journal::EpochState)| Known {
                 epoch: Epoch(epoch),
@@ -62,17 +78,21 @@ impl Streams {
     ///
     /// # Errors
     /// [`Refusal::TooMany`]
-    pub(super) fn open(&mut self, peer: [u8; 8], open: &Open<'_>) -> Result<Accept, Refusal> {
+    pub(super) fn open(&mut self, peer: [u8; 8], open: &Open<'_>) -> Result<Opened, Refusal> {
         let place = match self.find(peer, open.name) {
             Some(place) => place,
             None if self.rows.len() >= self.most as usize => return Err(Refusal::TooMany),
             None => self.add(Row { peer, name: open.name.into(), told: false, epochs: Vec::new() }),
         };
         let row = &self.rows[place as usize];
-        row.compare(open);
+        let finding = compare(open, &row.epochs);
+        if let Some(finding) = &finding {
+            self.rollbacks.note(finding, peer, open.name);
+        }
         let known = row.epochs.iter().find(|known| known.epoch == open.epoch);
         let (stored_below, next) = known.map_or((0, 0), |known| (known.stored_below, known.next));
-        Ok(Accept { stream: InIx(place), stored_below, next })
+        let accept = Accept { stream: InIx(place), stored_below, next };
+        Ok(Opened { accept, gone: finding.and_then(|finding| finding.gone()) })
     }
 
     /// A stream, to be put into the queue.
@@ -93,6 +113,11 @@ impl Streams {
         for known in self.rows.iter_mut().flat_map(|row| &mut row.epochs) {
             known.next = known.stored_below;
         }
+    }
+
+    /// How often something was not what it was.
+    pub(super) fn rollbacks(&self) -> Rollbacks {
+        self.rollbacks
     }
 
     /// How many places were given out.
@@ -135,7 +160,7 @@ impl Row {
             known.next = next;
             return;
         }
-        if self.epochs.len() == EPOCHS {
+        if self.epochs.len() == REMEMBERED {
             self.epochs.remove(0);
         }
         self.epochs.push(Known { epoch, stored_below: 0, next });
@@ -144,32 +169,5 @@ impl Row {
     #[inline]
     fn known(&mut self, epoch: Epoch) -> Option<&mut Known> {
         self.epochs.iter_mut().rev().find(|known| known.epoch == epoch)
-    }
-
-    /// Tells of an outbox or a journal that is not what it was (wire-format §7.1): nothing is refused for it.
-    fn compare(&self, open: &Open<'_>) {
-        let newest = self.epochs.last();
-        let is_known = self.epochs.iter().any(|known| known.epoch == open.epoch);
-        let (Some(previous), false) = (open.previous, is_known) else { return };
-        let agrees = match newest {
-            Some(known) => known.epoch == previous.epoch && known.next == previous.end,
-            None => previous.end == 0,
-        };
-        if !agrees {
-            let peer = crate::PeerId(self.peer);
-            let (name, epoch, end) = (&*self.name, previous.epoch, previous.end);
-            match newest {
-                Some(known) => tracing::warn!(
-                    "{peer}/{name}: its sender says that it stored {end} records of {epoch:?} here, but the newest here \
-                     is {:?} with {}: an outbox was restored or copied, or this journal is older than its sender",
-                    known.epoch,
-                    known.next
-                ),
-                None => tracing::warn!(
-                    "{peer}/{name}: its sender says that it stored {end} records of {epoch:?} here, but there are none: \
-                     this journal is older than its sender"
-                ),
-            }
-        }
     }
 }

@@ -18,12 +18,17 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Starts one on a home's data directory and waits until it listens.
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        Self::with_log(home, args, Stdio::null())
+    }
+
+    /// The same with its messages going to `log`.
+    pub(crate) fn with_log(home: &Home, args: &[&str], log: impl Into<Stdio>) -> Self {
         let args: Vec<_> = ["serve"].iter().chain(args).collect();
         let mut process = program(home)
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .expect("a gateway");
         let mut ready = String::new();

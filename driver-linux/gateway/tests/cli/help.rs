@@ -14,8 +14,10 @@ fn every_command_has_examples() {
         &["peer", "rotate"],
         &["serve"],
         &["send"],
+        &["outbox"],
         &["status"],
         &["query"],
+        &["check"],
         &["demo"],
         &["config"],
     ] {

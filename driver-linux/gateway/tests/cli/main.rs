@@ -1,12 +1,15 @@
 //! The built program from end to end, as a person at a terminal or a script meets it.
 
 mod bad_input;
+mod check;
 mod common;
 mod delivery;
 mod gateway;
 mod help;
 mod million;
+mod outbox;
 mod peers;
 mod query;
+mod rollback;
 mod serve;
 mod strangers;

@@ -5,6 +5,7 @@ use std::io;
 use super::{BODY_AT, FILES, HEADER_LEN, MAGIC, PIECE, Summary, VERSION};
 use crate::chunk::Position;
 use crate::entry::MAX_NAME;
+use crate::halt::Halt;
 use crate::options::Options;
 use crate::seal::{Running, crc32c};
 use crate::segment::Before;
@@ -29,7 +30,7 @@ pub(crate) struct Loaded {
 }
 
 /// Reads both checkpoints.
-pub(crate) fn load<S: Store>(store: &S, most_epochs: usize) -> io::Result<Loaded> {
+pub(crate) fn load<S: Store>(store: &S, most_epochs: usize, stop: &Halt) -> io::Result<Loaded> {
     let mut loaded = Loaded { newest: None, whole: [false; 2], broken: 0, unknown: None };
     let mut found: Vec<(usize, S::File, Head)> = Vec::new();
     for (slot, name) in FILES.into_iter().enumerate() {
@@ -48,7 +49,7 @@ pub(crate) fn load<S: Store>(store: &S, most_epochs: usize) -> io::Result<Loaded
     }
     found.sort_by_key(|(_, _, head)| std::cmp::Reverse(head.summary.sequence));
     for (slot, file, head) in found {
-        match table(&file, &head, most_epochs)? {
+        match table(&file, &head, most_epochs, stop)? {
             Some(streams) => {
                 loaded.whole[slot] = true;
                 loaded.newest.get_or_insert((slot, head.summary, streams));
@@ -87,7 +88,7 @@ fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Result<Head, u32>> {
 }
 
 /// The table of streams; `None` if it is not whole.
-fn table<F: StoreFile>(file: &F, head: &Head, most_epochs: usize) -> io::Result<Option<Streams>> {
+fn table<F: StoreFile>(file: &F, head: &Head, most_epochs: usize, stop: &Halt) -> io::Result<Option<Streams>> {
     if file.size()?.checked_sub(BODY_AT).is_none_or(|room| room < head.body_len) {
         return Ok(None);
     }
@@ -96,6 +97,7 @@ fn table<F: StoreFile>(file: &F, head: &Head, most_epochs: usize) -> io::Result<
     let mut used = 0;
     loop {
         if body.piece.len() - used < MAX_ROW {
+            stop.check()?;
             body.fill(used)?;
             used = 0;
         }

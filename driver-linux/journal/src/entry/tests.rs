@@ -1,4 +1,4 @@
-use super::{ChunkHead, Entry, Identity, MAX_HEADER, parse, verify, write};
+use super::{ChunkHead, Entry, Identity, LEAST_VOID, MAX_HEADER, parse, verify, write, write_void};
 use crate::chunk::Position;
 use crate::seal::Mask;
 use crate::varint;
@@ -34,6 +34,7 @@ fn every_kind() -> Vec<(Entry, Vec<u8>)> {
         (Entry::Chunk(middle), vec![1, 2, 9, 9, 9]),
         (Entry::Gap { stream: 7, next: 3, below: varint::MAX, reason: 2, arrival_us: 5 }, vec![]),
         (Entry::Freed { stream: 7, below: 3 }, vec![]),
+        (Entry::Void, vec![0; 3]),
     ]
 }
 
@@ -89,4 +90,23 @@ fn an_identity_needs_its_fixed_part_and_a_short_enough_name() {
     assert_eq!(Identity::read(&[0; 16]).map(|i| i.name.len()), Some(0));
     assert_eq!(Identity::read(&[0; 80]).map(|i| i.name.len()), Some(64));
     assert!(Identity::read(&[0; 81]).is_none());
+}
+
+#[test]
+fn void_entries_fill_any_length_exactly() {
+    let mask = Mask::new(1, 2);
+    let lengths = (LEAST_VOID..200).chain(16_300..16_500).chain([65_535, 65_536, 65_550, 131_000, 3_000_000]);
+    for len in lengths {
+        let mut out = Vec::new();
+        write_void(len, mask, 5000, &mut out);
+        assert_eq!(out.len() as u64, len);
+        let mut at = 0;
+        while at < out.len() {
+            let parsed = parse(&out[at..], mask, 5000 + at as u64).expect("a void entry");
+            assert_eq!(parsed.entry, Entry::Void);
+            let end = at + parsed.header_len + parsed.body_len;
+            assert!(verify(&out[at..end], mask, 5000 + at as u64));
+            at = end;
+        }
+    }
 }

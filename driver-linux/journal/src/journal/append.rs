@@ -68,21 +68,18 @@ impl<S: Store> Journal<S> {
 
     /// Marks that the owner of the records, a sender, needs nothing of the epoch below `below` any more.
     ///
-    /// Durable with the next [`commit`](Self::commit); an outbox opened later begins there.
+    /// Durable with the next [`commit`](Self::commit); an outbox opened later begins there. Where the disk has no room for
+    /// the mark, [`maintain`](Self::maintain) goes by it all the same: what is freed makes room.
     ///
     /// # Errors
     /// As [`append`](Self::append); [`BadChunk`](Error::BadChunk) if `below` was never appended.
     pub fn freed(&mut self, stream: StreamId, epoch: [u8; 8], below: u64) -> Result<(), Error> {
-        let fits = |next: Position| {
-            let there = below <= next.number;
-            there.then_some(()).ok_or(Error::BadChunk("what is freed was never appended"))
-        };
-        let entry = Entry::Freed { stream: stream.0, below };
-        self.put(stream, epoch, &entry, &[], None, fits)?;
-        if let Some(slot) = self.streams.get_mut(stream.0).and_then(|s| s.epochs.find_mut(epoch)) {
-            slot.freed = slot.freed.max(below);
+        let slot = self.streams.get_mut(stream.0).and_then(|s| s.epochs.find_mut(epoch)).ok_or(Error::UnknownEpoch)?;
+        if below > slot.next().number {
+            return Err(Error::BadChunk("what is freed was never appended"));
         }
-        Ok(())
+        slot.freed = slot.freed.max(below);
+        self.put(stream, epoch, &Entry::Freed { stream: stream.0, below }, &[], None, |_| Ok(()))
     }
 
     /// Puts one entry of a stream into the buffer, its definition before it where one is due.
@@ -99,7 +96,7 @@ impl<S: Store> Journal<S> {
         if self.failed {
             return Err(Error::Failed);
         }
-        let (slot, base) = self.place(id, epoch)?;
+        let (slot, base) = self.place(id, epoch, to.is_some())?;
         let next = slot.next();
         fits(next)?;
         if base.saturating_add(to.unwrap_or(next).number) >= varint::MAX {
@@ -122,6 +119,7 @@ impl<S: Store> Journal<S> {
             return Err(Error::UnknownEpoch);
         };
         let current = stream.epochs.iter().find(|slot| slot.current).map(|slot| (slot.epoch, slot.base));
+        let index_end = stream.index_end;
         let defines = stream.defined != self.generation || current != Some((epoch, base));
         if defines {
             let identity: [&[u8]; 3] = [&stream.peer, &epoch, self.streams.name(stream)];
@@ -142,20 +140,23 @@ impl<S: Store> Journal<S> {
             slot.advance(to.unwrap_or(next));
             if !slot.dirty {
                 slot.dirty = true;
-                self.dirty.push(Touched { stream: id.0, epoch, current });
+                self.dirty.push(Touched { stream: id.0, epoch, current, index_end });
             }
         }
         stream.note_index();
         Ok(())
     }
 
-    /// The slot of an epoch, and the base its next entry counts from.
+    /// The slot of an epoch, and the base its next entry counts from; a mark uses no index.
     #[inline]
-    fn place(&self, id: StreamId, epoch: [u8; 8]) -> Result<(&Slot, u64), Error> {
+    fn place(&self, id: StreamId, epoch: [u8; 8], uses_index: bool) -> Result<(&Slot, u64), Error> {
         let stream = self.streams.get(id.0).ok_or(Error::UnknownEpoch)?;
         let slot = stream.epochs.find(epoch).ok_or(Error::UnknownEpoch)?;
-        // Another epoch was appended to in between: what follows counts from behind all of it.
-        Ok((slot, if slot.current { slot.base } else { stream.index_end }))
+        let begun = slot.remembered || slot.dirty;
+        // What another epoch was given in between has used the indexes that would come next.
+        let unused = slot.base.saturating_add(slot.next().number) >= stream.index_end;
+        let keeps = slot.current || (begun && (unused || !uses_index));
+        Ok((slot, if keeps { slot.base } else { stream.index_end }))
     }
 
     /// Makes sure that `bytes` fit into the segment and the buffer.
@@ -242,7 +243,7 @@ fn preallocate<F: StoreFile>(file: &mut F, wanted: u64, least: u64) -> io::Resul
 fn arrival_of(entry: &Entry) -> u64 {
     match *entry {
         Entry::Chunk(ChunkHead { arrival_us, .. }) | Entry::Gap { arrival_us, .. } => arrival_us,
-        Entry::Group { .. } | Entry::Define { .. } | Entry::Freed { .. } => 0,
+        Entry::Group { .. } | Entry::Define { .. } | Entry::Freed { .. } | Entry::Void => 0,
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Touched {
     pub(super) epoch: [u8; 8],
     /// The stream's current epoch and its base before that, as far as it is proven.
     pub(super) current: Option<([u8; 8], u64)>,
+    /// One above the highest index that the stream had used before that, as far as it is proven.
+    pub(super) index_end: u64,
 }
 
 impl<S: Store> Journal<S> {
@@ -63,10 +65,21 @@ impl<S: Store> Journal<S> {
             };
             stream.epochs.end_current();
             stream.epochs.settle(most);
+            // Nobody could read what is given up.
+            stream.index_end = touched.index_end;
             if let Some((epoch, base)) = touched.current {
                 stream.epochs.make_current(epoch, base);
             }
         }
+    }
+
+    /// Commits and ends, giving back what was preallocated: the next opening has less to look through.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn close(mut self) -> Result<(), Error> {
+        self.commit()?;
+        self.seal()
     }
 
     /// The bytes appended since the last commit, headers included.
@@ -118,6 +131,7 @@ impl<S: Store> Journal<S> {
                 slot.prove();
             }
             touched.current = stream.epochs.current().map(|slot| (slot.epoch, slot.base));
+            touched.index_end = stream.index_end;
         }
         Ok(())
     }

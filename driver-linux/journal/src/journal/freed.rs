@@ -66,7 +66,7 @@ impl<S: Store> Journal<S> {
                 Entry::Define { .. } => epoch = Some(Identity::read(scanner.body())?.epoch),
                 Entry::Chunk(chunk) => return Some(Begins { epoch: epoch?, next: chunk.from.number }),
                 Entry::Gap { next, .. } => return Some(Begins { epoch: epoch?, next }),
-                Entry::Group { .. } | Entry::Freed { .. } => {}
+                Entry::Group { .. } | Entry::Freed { .. } | Entry::Void => {}
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::Journal;
 use super::freed::LookedUp;
-use crate::checkpoint::{self, Summary};
+use crate::checkpoint::Summary;
 use crate::error::{At, Error};
 use crate::recover::Recovered;
 use crate::segment;
@@ -31,7 +31,9 @@ pub(super) struct Checkpoints {
     /// Bytes of segments behind the last checkpoint.
     pub(super) uncovered: u64,
     /// Length of the last checkpoint.
-    len: u64,
+    pub(super) len: u64,
+    /// Bytes known to be kept back.
+    pub(super) reserve: u64,
     /// A write failed since the last call: space may be what is missing.
     pub(super) hurry: bool,
     pub(super) looked_up: Option<LookedUp>,
@@ -56,6 +58,7 @@ impl Checkpoints {
             leaving: recovered.leaving.iter().copied().collect(),
             uncovered: recovered.uncovered,
             len: 0,
+            reserve: 0,
             hurry: false,
             looked_up: None,
         }
@@ -100,6 +103,9 @@ impl<S: Store> Journal<S> {
             self.checkpoints.leaving.pop_front();
         }
         self.stats.deleted_segments += u64::from(done.deleted);
+        if done.checkpoint || done.deleted > 0 {
+            self.keep_reserve();
+        }
         Ok(done)
     }
 
@@ -129,7 +135,7 @@ impl<S: Store> Journal<S> {
         self.checkpoint()
     }
 
-    fn checkpoint(&mut self) -> Result<(), Error> {
+    pub(super) fn checkpoint(&mut self) -> Result<(), Error> {
         let summary = Summary {
             journal: self.id,
             sequence: self.checkpoints.sequence + 1,
@@ -138,9 +144,7 @@ impl<S: Store> Journal<S> {
             next_segment: self.next_segment,
         };
         let slot = self.checkpoints.slot;
-        let file = checkpoint::FILES[slot];
-        let len = checkpoint::write(&self.store, slot, &summary, &self.streams)
-            .at(|| self.store.describe(file), "write the checkpoint")?;
+        let len = self.write_checkpoint(slot, &summary)?;
         self.checkpoints.sequence = summary.sequence;
         self.checkpoints.file_oldest[slot] = summary.oldest;
         self.checkpoints.slot = 1 - slot;

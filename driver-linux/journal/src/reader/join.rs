@@ -8,6 +8,7 @@ use crate::chain;
 use crate::chunk::Position;
 use crate::entry::ChunkHead;
 use crate::error::{At, Error};
+use crate::halt::Halt;
 use crate::position::Published;
 use crate::recover::Damage;
 use crate::segment::{self, Found};
@@ -195,7 +196,7 @@ impl Walk {
 }
 
 /// The segments from `from` to the synced place, each with how much of it counts.
-pub(super) fn synced_segments<S: Store>(
+pub(crate) fn synced_segments<S: Store>(
     store: &S,
     published: &Published,
     from: u64,
@@ -211,7 +212,7 @@ pub(super) fn synced_segments<S: Store>(
     for _ in 1..TRIES {
         let mut ids = segment::list(store).at(directory, "list the directory")?;
         ids.retain(|&id| id <= synced.segment);
-        let links = match chain::walk(store, &ids, synced.segment, from.max(oldest)) {
+        let links = match chain::walk(store, &ids, synced.segment, from.max(oldest), &Halt::default()) {
             Ok(chain) => chain.links,
             Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
             Err(e) => return Err(e).at(directory, "follow the segments"),

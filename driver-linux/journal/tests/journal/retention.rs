@@ -82,7 +82,8 @@ fn a_segment_stays_until_both_checkpoints_are_synced_without_it() {
 fn pruning_frees_a_full_disk_without_needing_space() {
     let store = MemStore::new(1);
     let (mut journal, _) = Journal::open(store.clone(), keep(Some(60_000), None)).unwrap();
-    store.set_capacity(131_072 + 100_000);
+    // Checkpoints, the reserve, and so much for records.
+    store.set_capacity(131_072 + 262_144 + 100_000);
     let mut below = 0;
     let mut full = 0;
     let stream = journal.stream(PEER, b"s").unwrap();

@@ -1,8 +1,8 @@
 //! What is committed comes back: same bytes, same order, same indexes.
 
 use crate::common::{EPOCH, PEER, append, append_part, options, read_all, stored};
-use tallylink_journal::testing::MemStore;
-use tallylink_journal::{Dir, Error, Journal, Options, Packed, Position, Reader};
+use tallylink_journal::testing::{Fault, MemStore, Operation};
+use tallylink_journal::{Dir, Error, Journal, Options, Packed, Position, Reader, SyncSite};
 
 fn records(from: u64, count: u64) -> Vec<Vec<u8>> {
     (from..from + count).map(|n| vec![n as u8; (n * 37 % 300) as usize]).collect()
@@ -192,4 +192,34 @@ fn batches_hold_the_same_bytes_as_the_records_one_by_one() {
     assert_eq!((next, batches), (60, 20));
     assert!(bytes == packed);
     assert_eq!(read_all(store).records.len(), 60);
+}
+
+#[test]
+fn marks_and_what_a_failed_write_undid_use_no_index() {
+    let store = MemStore::new(1);
+    let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
+    let stream = journal.stream(PEER, b"s").unwrap();
+    let later = *b"epoch-02";
+    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
+    append(&mut journal, stream, EPOCH, 0, &[vec![0], vec![1]]).unwrap();
+    journal.commit().unwrap();
+    for number in 0..4 {
+        journal.begin_epoch(stream, later, 0, 0).unwrap();
+        append(&mut journal, stream, later, number, &[vec![2]]).unwrap();
+        let kind = std::io::ErrorKind::Other;
+        store.add_fault(Fault { operation: Operation::Sync(SyncSite::Group), after: 0, times: 1, kind });
+        journal.commit().unwrap_err();
+        journal.rewind();
+        assert_eq!(journal.index_end(stream), 2 + number);
+        journal.begin_epoch(stream, later, 0, 0).unwrap();
+        append(&mut journal, stream, later, number, &[vec![2]]).unwrap();
+        journal.freed(stream, EPOCH, number.min(2)).unwrap();
+        journal.commit().unwrap();
+        assert_eq!(journal.index_end(stream), 3 + number);
+    }
+    drop(journal);
+    let (journal, _) = Journal::open(store.clone(), options()).unwrap();
+    assert_eq!(journal.index_end(stream), 6);
+    let indexes: Vec<u64> = read_all(store).records.iter().map(|seen| seen.index).collect();
+    assert_eq!(indexes, [0, 1, 2, 3, 4, 5]);
 }

@@ -92,3 +92,72 @@ fn a_line_of_another_version_is_told_from_damage() {
     });
     assert_eq!(fixture.store.read().unwrap().damaged[0].reason, BadLine::Foreign);
 }
+
+/// The names that are left, and what is told to be damaged.
+fn look(fixture: &Fixture) -> (Vec<String>, Contents) {
+    let contents = fixture.store.read().unwrap();
+    let mut names: Vec<_> = contents.peers.iter().map(|peer| peer.name.to_string()).collect();
+    names.sort();
+    (names, contents)
+}
+
+/// Where each line of a file begins and ends, its end included, and whose it is.
+fn lines(fixture: &Fixture) -> Vec<(std::ops::Range<usize>, Option<String>)> {
+    let mut at = 0;
+    let text = fixture.text();
+    let line = |line: &str| {
+        let range = at..at + line.len() + 1;
+        at = range.end;
+        (range, line.starts_with("key").then(|| line.split(' ').nth(5).unwrap().to_owned()))
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn a_thousand_flipped_bits_cost_one_peer_each_at_most_and_are_all_reported() {
+    const SEED: u64 = 21;
+    let fixture = Fixture::with_peers(&["a", "Jim", "b*J", "longer-name", "c", "d", "e", "f"]);
+    fixture.store.edit().unwrap().remove("c", None).unwrap();
+    fixture.add(&["after", "last"]);
+    let (whole, lines) = (fixture.names(), lines(&fixture));
+    let good = fixture.text().into_bytes();
+    let mut chance = tallylink_journal::testing::Chance::new(SEED);
+    for round in 0..1000 {
+        let bit = chance.below(good.len() as u64 * 8) as usize;
+        let (range, owner) = lines.iter().find(|(range, _)| range.contains(&(bit / 8))).unwrap();
+        let is_end = bit / 8 == range.end - 1;
+        fixture.tamper(|bytes| bytes[bit / 8] ^= 1 << (bit % 8));
+        let what = format!("seed {SEED} round {round} bit {bit}");
+        let (names, contents) = look(&fixture);
+        let lost: Vec<_> = whole.iter().filter(|name| !names.contains(name)).collect();
+        match owner {
+            Some(owner) if !is_end => assert_eq!(lost, [owner], "{what}"),
+            _ => assert!(lost.is_empty(), "{what}: {lost:?}"),
+        }
+        // What a comment says counts for nothing, and so does what becomes of it.
+        let in_comment = !is_end && good[range.start] == b'#' && bit / 8 > range.start;
+        assert!(!contents.is_whole() || in_comment, "{what}: unreported");
+
+        // The next change sets it aside; nobody else is touched.
+        drop(fixture.store.edit().unwrap());
+        let (after, contents) = look(&fixture);
+        assert_eq!((after, contents.is_whole()), (names, true), "{what}");
+        fixture.tamper(|bytes| good.clone_into(bytes));
+    }
+}
+
+#[test]
+fn cut_at_any_byte_the_lines_before_the_cut_are_there_and_what_is_left_of_one_is_reported() {
+    let fixture = Fixture::with_peers(&["a", "b", "c", "d"]);
+    let (good, lines) = (fixture.text().into_bytes(), lines(&fixture));
+    for len in 0..good.len() {
+        fixture.tamper(|bytes| bytes.truncate(len));
+        let (names, contents) = look(&fixture);
+        let before: Vec<_> =
+            lines.iter().filter(|(range, _)| range.end <= len).filter_map(|(_, name)| name.clone()).collect();
+        assert_eq!(names, before, "cut at {len}");
+        let at_an_end = len == 0 || lines.iter().any(|(range, _)| range.end == len);
+        assert_eq!(contents.is_whole(), at_an_end, "cut at {len}");
+        fixture.tamper(|bytes| good.clone_into(bytes));
+    }
+}

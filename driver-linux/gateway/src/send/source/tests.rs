@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::{Fault, Source};
+use super::{Fault, Limit, Source, behind};
 
 /// Gives so many bytes a read, as a pipe may.
 struct Trickle(Vec<u8>, usize);
@@ -17,11 +17,11 @@ impl Read for Trickle {
 }
 
 fn lines(input: &[u8], a_read: usize, limit: u32) -> Source {
-    Source::lines(Box::new(Trickle(input.to_vec(), a_read)), limit)
+    Source::lines(Box::new(Trickle(input.to_vec(), a_read)), Limit::Gateway(limit))
 }
 
 fn frames(input: &[u8], a_read: usize, limit: u32) -> Source {
-    Source::frames(Box::new(Trickle(input.to_vec(), a_read)), limit)
+    Source::frames(Box::new(Trickle(input.to_vec(), a_read)), Limit::Gateway(limit))
 }
 
 /// Every record, and how it ended.
@@ -101,9 +101,17 @@ fn files_are_records_and_one_that_is_gone_is_named() {
     std::fs::write(&one, b"\0one\n").expect("a file");
     std::fs::write(&empty, b"").expect("a file");
     let missing = dir.path().join("missing");
-    let (records, fault) = all(Source::files(vec![one.clone(), empty, missing], 5));
+    let (records, fault) = all(Source::files(vec![one.clone(), empty, missing], Limit::Gateway(5)));
     assert_eq!(records, owned(&[b"\0one\n", b""]));
     assert!(fault.expect("a fault").contains("missing cannot be read"));
-    let mut large = Source::files(vec![one], 4);
+    let mut large = Source::files(vec![one], Limit::Outbox(4));
     assert!(matches!(large.next(), Err(Fault::Large { .. })));
+}
+
+#[test]
+fn records_are_left_out_across_runs_and_no_more_than_there_are() {
+    let mut left = 3;
+    assert_eq!(behind(b"\x01a\x00", &mut left), b"");
+    assert_eq!((behind(b"\x01b\x02cd", &mut left), left), (&b"\x02cd"[..], 0));
+    assert_eq!(behind(b"\x00", &mut left), b"\x00");
 }

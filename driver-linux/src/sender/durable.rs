@@ -1,0 +1,185 @@
+//! A stream whose records are on disk before they are sent: the part of the thread that pushes.
+
+mod error;
+mod handover;
+mod keeper;
+mod outlet;
+mod shared;
+
+pub use error::{DurableError, OpenDurableError};
+pub use shared::Progress;
+
+pub(super) use keeper::Keeper;
+pub(super) use outlet::DurableOutlet;
+pub(super) use shared::Shared;
+
+use super::{Sender, clock};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tallylink_core::wire::varint;
+
+/// A stream of records that outlive the program.
+///
+/// A push copies the record into memory and returns its number; a thread of the stream's own makes what was pushed durable,
+/// many records with one fdatasync, and only then do they leave. Numbers count the records of this opening.
+pub struct DurableStream {
+    sender: Sender,
+    shared: Arc<Shared>,
+    next: u64,
+    max_record: u32,
+}
+
+impl DurableStream {
+    pub(super) fn new(sender: Sender, shared: Arc<Shared>, max_record: u32) -> Self {
+        Self { sender, shared, next: 0, max_record }
+    }
+
+    /// Pushes one record and returns its number. Waits while there is no room in memory, which is as long as the disk takes.
+    ///
+    /// # Errors
+    /// [`DurableError::TooLarge`], [`DurableError::Closed`], or [`DurableError::Outbox`] while the disk fails. Nothing was taken.
+    pub fn push(&mut self, record: &[u8]) -> Result<u64, DurableError> {
+        self.push_within(record, None)
+    }
+
+    /// Pushes one record and returns its number, if there is room within `timeout`.
+    ///
+    /// # Errors
+    /// [`DurableError`]; nothing was taken.
+    pub fn push_timeout(&mut self, record: &[u8], timeout: Duration) -> Result<u64, DurableError> {
+        self.push_within(record, clock::deadline(timeout))
+    }
+
+    /// Pushes one record and returns its number, if there is room now.
+    ///
+    /// # Errors
+    /// [`DurableError`]; nothing was taken.
+    #[inline]
+    pub fn try_push(&mut self, record: &[u8]) -> Result<u64, DurableError> {
+        self.check_size(record.len() as u64)?;
+        let taken = self.shared.push(varint::len(record.len() as u64) + record.len(), |group| {
+            group.push(record);
+        });
+        taken?;
+        let number = self.next;
+        self.next += 1;
+        Ok(number)
+    }
+
+    fn push_within(&mut self, record: &[u8], deadline: Option<Instant>) -> Result<u64, DurableError> {
+        loop {
+            match self.try_push(record) {
+                Err(DurableError::Full) if self.shared.wait_for_room(record.len() + 8, deadline) => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Pushes a run of packed records, `[size varint][bytes]…`, and returns their numbers. Waits while there is no room.
+    ///
+    /// # Errors
+    /// [`DurableError::NotPacked`] or [`DurableError::TooLarge`]: nothing was taken. [`DurableError::Closed`] or
+    /// [`DurableError::Outbox`]: those below [`DurableStream::next`] were.
+    pub fn push_batch(&mut self, packed: &[u8]) -> Result<Range<u64>, DurableError> {
+        let mut rest = packed;
+        while !rest.is_empty() {
+            rest = rest.get(self.stored_len(rest)?..).unwrap_or(&[]);
+        }
+        let first = self.next;
+        rest = packed;
+        while !rest.is_empty() {
+            let one = self.stored_len(rest)?;
+            let mut taken = 0;
+            let pushed = self.shared.push_run(one, |group, room| {
+                let mut records = 0;
+                while let Some(stored) = whole(&rest[taken..]).filter(|stored| taken + stored <= room) {
+                    group.push_stored(&rest[taken..taken + stored]);
+                    (taken, records) = (taken + stored, records + 1);
+                }
+                records
+            });
+            match pushed {
+                Ok(records) => {
+                    self.next += records;
+                    rest = &rest[taken..];
+                }
+                Err(DurableError::Full) => {
+                    self.shared.wait_for_room(one, None);
+                }
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(first..self.next)
+    }
+
+    /// Waits until everything that was pushed so far is durable here: it outlives the program and the power.
+    ///
+    /// # Errors
+    /// [`DurableError::Timeout`], [`DurableError::Closed`], or [`DurableError::Outbox`] when the disk fails.
+    pub fn flush_durable(&self, timeout: Duration) -> Result<(), DurableError> {
+        self.shared.flush_durable(clock::deadline(timeout))
+    }
+
+    /// Waits until everything is STORED: what was pushed so far, and what earlier openings left.
+    ///
+    /// # Errors
+    /// As [`DurableStream::flush_durable`].
+    pub fn flush(&self, timeout: Duration) -> Result<(), DurableError> {
+        self.shared.flush(clock::deadline(timeout))
+    }
+
+    /// Number of the next record.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// How many records the outbox had ever made durable before this opening, delivered or not.
+    ///
+    /// A program that was killed and reads the same input again goes on behind so many records of it.
+    #[must_use]
+    pub fn history(&self) -> u64 {
+        self.shared.history()
+    }
+
+    /// How far the stream has come, for this and other threads.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        Progress::new(Arc::clone(&self.shared))
+    }
+
+    /// The sender that it belongs to.
+    #[must_use]
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    #[inline]
+    fn check_size(&self, len: u64) -> Result<(), DurableError> {
+        let max = self.max_record;
+        if len > u64::from(max) { Err(DurableError::TooLarge { len, max }) } else { Ok(()) }
+    }
+
+    /// The stored length of the first record.
+    fn stored_len(&self, packed: &[u8]) -> Result<usize, DurableError> {
+        let (len, _) = varint::decode(packed).map_err(|_| DurableError::NotPacked)?;
+        self.check_size(len)?;
+        whole(packed).ok_or(DurableError::NotPacked)
+    }
+}
+
+/// The stored length of the first record, if all of it is there.
+#[inline]
+fn whole(packed: &[u8]) -> Option<usize> {
+    let (len, head) = varint::decode(packed).ok()?;
+    let stored = head + usize::try_from(len).ok()?;
+    (stored <= packed.len()).then_some(stored)
+}
+
+impl fmt::Debug for DurableStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DurableStream").field("next", &self.next).field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
