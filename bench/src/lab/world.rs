@@ -5,9 +5,11 @@
 use std::{
     fs::{self, File},
     io,
+    net::UdpSocket,
     os::fd::{AsFd as _, OwnedFd},
     sync::Arc,
     thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -29,6 +31,9 @@ const DEVICE_QUEUE: u32 = 10_000;
 
 /// Enough for 1 Gbit/s over 50 ms.
 const ROOM: Room = Room { bytes: 16 << 20, packets: 16_384, datagram: (MAX_DATAGRAM, MAX_DATAGRAM) };
+
+const SETTLE_TRIES: u32 = 2_000;
+const SETTLE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Both ends, new with each run: no cached route, path MTU or TCP metric outlives one.
 pub(crate) struct World {
@@ -85,6 +90,7 @@ impl Land {
             .build_sync()
             .context("cannot make a TUN device (/dev/net/tun)")?;
         device.set_nonblocking(true)?;
+        settle(end)?;
         Ok(Self { namespace: Namespace(Arc::new(namespace.into())), device, end })
     }
 
@@ -104,6 +110,19 @@ impl Land {
         let dropped = line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok());
         dropped.context("no count of dropped packets in /proc/net/dev")
     }
+}
+
+/// Waits until the kernel lets the IPv6 address be used, which it decides in the background.
+fn settle(end: End) -> Result<()> {
+    let mut tries = SETTLE_TRIES;
+    while let Err(error) = UdpSocket::bind((addresses::v6(end), 0)) {
+        tries -= 1;
+        if tries == 0 {
+            return Err(error).context("the IPv6 address of a TUN device is of no use");
+        }
+        thread::sleep(SETTLE_PAUSE);
+    }
+    Ok(())
 }
 
 impl Namespace {

@@ -121,7 +121,12 @@ impl<T: Send + 'static> Metered<T> {
         let run = move || {
             let mut meter = Meter::default();
             job.ground.place(end).enter().context("cannot enter the network namespace")?;
-            let result = body(&job, &mut meter).with_context(|| format!("thread `{name}`"))?;
+            let result = body(&job, &mut meter).with_context(|| format!("thread `{name}`"));
+            if result.is_err() {
+                // The other end would wait for ever.
+                job.watch.end();
+            }
+            let result = result?;
             let cpu = ThreadCpu { end, work: meter.work, total: clock::thread_cpu() };
             Ok((result, cpu))
         };
@@ -129,8 +134,13 @@ impl<T: Send + 'static> Metered<T> {
         Ok(Self(thread))
     }
 
-    /// Waits for its end.
-    pub(crate) fn join(self) -> Result<(T, ThreadCpu)> {
+    /// Waits for the end of both ends. When both failed, the receiver did so first: without it there is nobody to send to.
+    pub(crate) fn join_both<R: Send + 'static>(self, receiver: Metered<R>) -> Result<((T, ThreadCpu), (R, ThreadCpu))> {
+        let (sent, received) = (self.join(), receiver.join()?);
+        Ok((sent?, received))
+    }
+
+    fn join(self) -> Result<(T, ThreadCpu)> {
         self.0.join().map_err(|_| anyhow!("a thread panicked"))?
     }
 }

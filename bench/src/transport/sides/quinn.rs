@@ -61,8 +61,7 @@ impl Side for Quinn {
             let to = listening.recv().context("no receiver")?;
             runtime()?.block_on(send(client, to, job, meter))
         })?;
-        let ((elapsed, wire), sender) = sender.join()?;
-        let (checked, receiver) = receiver.join()?;
+        let (((elapsed, wire), sender), (checked, receiver)) = sender.join_both(receiver)?;
         Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire })
     }
 }

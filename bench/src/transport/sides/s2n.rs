@@ -61,8 +61,7 @@ impl Side for S2n {
             let to = listening.recv().context("no receiver")?;
             runtime()?.block_on(send(&certificate, counts, to, job, meter))
         })?;
-        let (elapsed, sender) = sender.join()?;
-        let (checked, receiver) = receiver.join()?;
+        let ((elapsed, sender), (checked, receiver)) = sender.join_both(receiver)?;
         ensure!(
             !sent.other_suite.load(Relaxed) && !received.other_suite.load(Relaxed),
             "s2n-quic chose another suite than AES-128-GCM"

@@ -59,8 +59,7 @@ impl Side for Tallylink {
             let to = listening.recv().context("no receiver")?;
             send(suite, to, job, meter)
         })?;
-        let ((elapsed, mut wire), sender) = sender.join()?;
-        let ((checked, calls), receiver) = receiver.join()?;
+        let (((elapsed, mut wire), sender), ((checked, calls), receiver)) = sender.join_both(receiver)?;
         wire.receive_calls = Some(calls);
         Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire })
     }

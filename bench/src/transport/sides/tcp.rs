@@ -38,8 +38,7 @@ impl Side for Tcp {
             let to = listening.recv().context("no receiver")?;
             send(to, job, meter)
         })?;
-        let (elapsed, sender) = sender.join()?;
-        let (checked, receiver) = receiver.join()?;
+        let ((elapsed, sender), (checked, receiver)) = sender.join_both(receiver)?;
         Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire: Wire::default() })
     }
 }
