@@ -22,13 +22,7 @@ use clap::Args;
 pub(crate) use world::Namespace;
 
 use self::cases::Case;
-use crate::{
-    machine::Machine,
-    marks,
-    options::Options,
-    report::Report,
-    transport::sides::SideName,
-};
+use crate::{machine::Machine, marks, options::Options, report::Report, transport::sides::SideName};
 
 /// The name in result lines.
 const BENCH: &str = "lab";

@@ -8,6 +8,7 @@ mod clock;
 mod fairness;
 mod lab;
 mod machine;
+mod many;
 mod marks;
 mod options;
 mod path;
@@ -41,6 +42,8 @@ enum Bench {
     Fairness(fairness::Arguments),
     /// What Tallylink makes of a path that shrinks, of lies about it, and of changes of address (needs root).
     Path(path::Arguments),
+    /// How long thousands of slow senders wait for STORED, without and with a fast one beside them.
+    Many(many::Arguments),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
@@ -72,6 +75,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Lab(arguments) => lab::run(arguments)?,
         Bench::Fairness(arguments) => fairness::run(arguments)?,
         Bench::Path(arguments) => path::run(arguments)?,
+        Bench::Many(arguments) => many::run(arguments)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,

@@ -38,8 +38,7 @@ fn of_case(played: &Played) -> Vec<Figure> {
     let total = |of: &dyn Fn(&Watched) -> f64| played.runs.iter().map(of).sum::<f64>();
     let rates = |run: &Watched| run.flows.iter().map(|flow| flow.rate).collect::<Vec<_>>();
     let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64 / 1e6;
-    let used =
-        |run: &Watched| run.queue.passed_bytes as f64 * 8.0 / (played.rate as f64 * run.lasted.as_secs_f64());
+    let used = |run: &Watched| run.queue.passed_bytes as f64 * 8.0 / (played.rate as f64 * run.lasted.as_secs_f64());
     let wrong = |run: &Watched| run.flows.iter().map(|flow| flow.wrong).sum::<u64>() as f64;
 
     let [ours, others] = played.sides;

@@ -48,11 +48,7 @@ pub(super) fn rates(path: &Path, results: &[Played]) -> Result<()> {
                 drawn.label(name).legend(move |(x, y)| PathElement::new([(x, y), (x + 14, y)], line));
             }
         }
-        chart
-            .configure_series_labels()
-            .background_style(WHITE.mix(0.8))
-            .draw()
-            .map_err(|error| failed(&error))?;
+        chart.configure_series_labels().background_style(WHITE.mix(0.8)).draw().map_err(|error| failed(&error))?;
     }
     area.present().map_err(|error| failed(&error))
 }

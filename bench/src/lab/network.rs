@@ -10,8 +10,19 @@ use super::{
 
 /// The names of all of them.
 pub(super) const OPTIONS: [&str; 13] = [
-    "delay_ms", "jitter_ms", "in_order", "loss", "burst", "reorder", "duplicate", "corrupt", "rate_mbit", "queue_kib",
-    "mtu", "no_icmp", "v6",
+    "delay_ms",
+    "jitter_ms",
+    "in_order",
+    "loss",
+    "burst",
+    "reorder",
+    "duplicate",
+    "corrupt",
+    "rate_mbit",
+    "queue_kib",
+    "mtu",
+    "no_icmp",
+    "v6",
 ];
 
 #[derive(Args)]

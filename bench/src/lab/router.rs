@@ -78,7 +78,8 @@ impl Router {
         let over = Arc::new(AtomicBool::new(false));
         let view = Arc::new(View::default());
         let (wanted, seen) = (Arc::clone(&over), Arc::clone(&view));
-        let thread = thread::Builder::new().name("router".into()).spawn(move || run(&world, emulator, &wanted, &seen))?;
+        let thread =
+            thread::Builder::new().name("router".into()).spawn(move || run(&world, emulator, &wanted, &seen))?;
         Ok(Self { over, view, thread })
     }
 

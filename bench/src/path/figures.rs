@@ -18,7 +18,14 @@ impl Found {
     }
 
     /// ... compared with a reference.
-    pub(super) fn compare(&mut self, case: &str, side: &str, metric: &'static str, unit: &str, (value, ratio): (f64, f64)) {
+    pub(super) fn compare(
+        &mut self,
+        case: &str,
+        side: &str,
+        metric: &'static str,
+        unit: &str,
+        (value, ratio): (f64, f64),
+    ) {
         self.put(case, side, metric, unit, value, Some(ratio));
     }
 

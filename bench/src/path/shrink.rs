@@ -52,7 +52,9 @@ pub(super) fn play(stage: &Stage, grow_seconds: u64, found: &mut Found) -> Resul
     let mut after = 0;
     let begun = clock::wall();
     while after < before && begun.elapsed() < Duration::from_secs(grow_seconds) {
-        transfer.until(transfer.begun.elapsed() + LOOK, |transfer| after = after.max(transfer.router.view().take_largest()));
+        transfer.until(transfer.begun.elapsed() + LOOK, |transfer| {
+            after = after.max(transfer.router.view().take_largest())
+        });
     }
     let took = begun.elapsed();
     let (run, told) = transfer.end()?;

@@ -172,7 +172,10 @@ fn transport(room: Option<Room>) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport.initial_mtu(MAX_DATAGRAM).mtu_discovery_config(Some(discovery)).enable_segmentation_offload(true);
     if let Some(room) = room {
-        transport.stream_receive_window(room.bytes.into()).receive_window(room.bytes.into()).send_window(room.bytes.into());
+        transport
+            .stream_receive_window(room.bytes.into())
+            .receive_window(room.bytes.into())
+            .send_window(room.bytes.into());
     }
     transport
 }

@@ -112,7 +112,8 @@ async fn receive(
 }
 
 async fn send(certificate: &str, counts: Subscriber, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<Duration> {
-    let mut client = Client::builder().with_tls(certificate)?.with_io(io(&job.ground.sender)?)?.with_event(counts)?.start()?;
+    let mut client =
+        Client::builder().with_tls(certificate)?.with_io(io(&job.ground.sender)?)?.with_event(counts)?.start()?;
     let connect = Connect::new(to).with_server_name(SERVER_NAME);
     let mut connection = client.connect(connect).await?;
     let (_, stream) = connection.open_send_stream().await?.split();

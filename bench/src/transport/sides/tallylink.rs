@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::{Context, Result};
 use tallylink_core::{
-    Accept, Batch, Config, Deliver, End as Role, Epoch, EpochSource, Event, Full, InIx, KeyId, Name, Open, OutIx, PeerId,
-    PeerIx, Provision, PushError, Refusal,
+    Accept, Batch, Config, Deliver, End as Role, Epoch, EpochSource, Event, Full, InIx, KeyId, Name, Open, OutIx,
+    PeerId, PeerIx, Provision, PushError, Refusal,
     crypto::{Psk, Suite, Suites},
     wire::varint,
 };

@@ -40,8 +40,7 @@ fn a_packet_leaves_after_the_delay_and_not_before() {
 fn jitter_spreads_the_delay_evenly_and_packets_overtake() {
     let jitter = Jitter { most: ms(5), in_order: false };
     let left = send(Profile { delay: ms(20), jitter, ..Profile::default() }, 10_000, ms(1));
-    let delays: Vec<f64> =
-        left.iter().map(|(number, at)| (*at - ms(1) * *number).as_secs_f64() * 1e3).collect();
+    let delays: Vec<f64> = left.iter().map(|(number, at)| (*at - ms(1) * *number).as_secs_f64() * 1e3).collect();
     assert!(delays.iter().all(|delay| (15.0..25.0).contains(delay)));
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
     assert!((19.9..20.1).contains(&mean), "{mean}");
@@ -108,7 +107,8 @@ fn the_directions_do_not_share_a_link() {
 #[test]
 fn the_same_seed_does_the_same_again_and_another_does_not() {
     let jitter = Jitter { most: ms(5), in_order: false };
-    let bad = Profile { delay: ms(20), jitter, loss: 0.1, burst: 3.0, reorder: 0.1, duplicate: 0.1, ..Profile::default() };
+    let bad =
+        Profile { delay: ms(20), jitter, loss: 0.1, burst: 3.0, reorder: 0.1, duplicate: 0.1, ..Profile::default() };
     let play = |seed| {
         let mut emulator = Emulator::new(bad, Script::default(), seed);
         for sent in 0..2_000 {
