@@ -5,9 +5,11 @@
 //! that costs less is the reference that the others are compared with.
 
 mod figures;
+pub(crate) mod ground;
 mod rounds;
 pub(crate) mod side;
 pub(crate) mod sides;
+pub(crate) mod watch;
 
 use std::{sync::Arc, time::Duration};
 

@@ -81,11 +81,11 @@ impl QuinnRole {
         match (&self.certificate, self.to) {
             (Some(certificate), Some(to)) => {
                 let certificate = CertificateDer::from(bytes(certificate)?);
-                let (elapsed, _) = quinn::give(quinn::client(provider, certificate)?, to, &job, &mut meter)?;
+                let (elapsed, _) = quinn::give(quinn::client(provider, certificate, None)?, to, &job, &mut meter)?;
                 println!("done {}", elapsed.as_nanos());
             }
             _ => {
-                let (server, certificate) = quinn::server(provider)?;
+                let (server, certificate) = quinn::server(provider, None)?;
                 let tell = |listening| {
                     println!("ready {listening} {}", hex(&certificate));
                     Ok(())

@@ -5,8 +5,10 @@ use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
+    ground::Ground,
     side::{Job, Run, Side},
     sides::MAX_DATAGRAM,
+    watch::Watch,
 };
 use crate::{clock, workload::Workload};
 
@@ -111,7 +113,12 @@ impl<'a> Plan<'a> {
     fn run(&self, progress: &ProgressBar) -> Result<Round> {
         let (case, side) = (&self.case.name, self.side.name());
         progress.set_message(format!("{case}, {side}"));
-        let job = Job { workload: Arc::clone(&self.case.workload), records: self.records };
+        let job = Job {
+            workload: Arc::clone(&self.case.workload),
+            records: self.records,
+            ground: Ground::loopback(),
+            watch: Arc::new(Watch::default()),
+        };
         let (process, here) = (clock::process_cpu(), clock::thread_cpu());
         let run = self.side.run(&job).with_context(|| format!("{side} at {case}"))?;
         let here = clock::thread_cpu().saturating_sub(here);
