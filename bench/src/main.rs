@@ -6,6 +6,7 @@
 
 mod clock;
 mod fill;
+mod disk_faults;
 mod machine;
 mod marks;
 mod options;
@@ -14,6 +15,7 @@ mod report;
 mod start_up;
 mod statistics;
 mod strangers;
+mod torture;
 mod transport;
 mod workload;
 
@@ -42,9 +44,19 @@ enum Bench {
     OpenOutbox(start_up::Open),
     /// The time to fill a sender's outbox, beside only writing and syncing the same bytes.
     Fill(fill::Arguments),
+    /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
+    DiskFaults(disk_faults::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
+    /// Pulls the plug on gateway and senders, over and over, and looks for what is lost, repeated or out of order.
+    Torture(torture::Arguments),
+    /// A gateway to be killed.
+    #[command(hide = true)]
+    TortureGateway(torture::GatewayRole),
+    /// A sender to be killed.
+    #[command(hide = true)]
+    TortureSender(torture::SenderRole),
     /// Turns saved result lines into tables and plots.
     Render(render::Arguments),
 }
@@ -67,7 +79,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
+        Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
+        Bench::Torture(arguments) => torture::run(arguments)?,
+        Bench::TortureGateway(role) => role.run().map(|()| true)?,
+        Bench::TortureSender(role) => role.run().map(|()| true)?,
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -6,8 +6,8 @@
 
 mod figures;
 mod rounds;
-mod side;
-mod sides;
+pub(crate) mod side;
+pub(crate) mod sides;
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
 //! The transports that can be measured, each in a file of its own.
-mod quinn;
+pub(crate) mod quinn;
 mod s2n;
 mod socket;
 mod tallylink;

@@ -12,7 +12,7 @@ mod latency;
 mod plan;
 mod processes;
 mod random;
-mod relay;
+pub mod relay;
 mod report;
 mod sender;
 mod verify;

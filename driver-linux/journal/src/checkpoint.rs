@@ -22,6 +22,9 @@ const HEADER_LEN: usize = 80;
 const BODY_AT: u64 = 512;
 /// How much of the table is written or read at once.
 const PIECE: usize = 64 << 10;
+/// Flags of an epoch in a row: the stream's last definition names it; nothing of it is stored yet.
+const CURRENT: u8 = 1;
+const UNSTORED: u8 = 2;
 /// The least size of a checkpoint file: preallocated, so that a full disk does not stop it.
 const LEAST_SIZE: u64 = 64 << 10;
 
@@ -96,7 +99,8 @@ struct Table<'f, F> {
 
 impl<F: StoreFile> Table<'_, F> {
     fn put(&mut self, id: u32, stream: &Stream, name: &[u8]) -> io::Result<()> {
-        let slots = || stream.epochs.iter().filter(|slot| slot.remembered);
+        // What follows may go on with an epoch that has no whole record yet, without defining it again.
+        let slots = || stream.epochs.iter().filter(|slot| slot.remembered || slot.current);
         let count = slots().count();
         if count == 0 {
             return Ok(());
@@ -121,7 +125,9 @@ impl<F: StoreFile> Table<'_, F> {
         self.varint(slot.base);
         self.varint(slot.next().number);
         self.varint(u64::from(slot.next().offset));
-        self.piece.push(u8::from(slot.current));
+        let current = if slot.current { CURRENT } else { 0 };
+        let unstored = if slot.remembered { 0 } else { UNSTORED };
+        self.piece.push(current | unstored);
         self.varint(slot.freed);
     }
 

@@ -3,6 +3,8 @@
 mod dir;
 
 pub use dir::Dir;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use dir::LOCK;
 
 use std::io;
 

@@ -9,6 +9,7 @@
 mod faults;
 mod inode;
 mod look;
+mod volatile;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use faults::{Fault, Operation};
 use inode::Inode;
 pub use look::{Kind, entries};
+pub use volatile::{Volatile, VolatileFile};
 
 use crate::store::{Store, StoreFile, SyncSite};
 

@@ -3,6 +3,7 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, mpsc},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow};
@@ -49,19 +50,20 @@ impl Side for Quinn {
     }
 
     fn run(&self, job: &Job) -> Result<Run> {
-        let (server, client) = configs((self.provider)())?;
+        let (server, certificate) = server((self.provider)())?;
+        let client = client((self.provider)(), certificate)?;
         let (tell, listening) = mpsc::channel();
         let receiver = {
             let job = job.clone();
             Metered::spawn(End::Receiver, "receiver", move |meter| {
-                runtime()?.block_on(receive(server, &job, &tell, meter))
+                take(server, &job, |listening| Ok(tell.send(listening)?), meter)
             })?
         };
         let sender = {
             let job = job.clone();
             Metered::spawn(End::Sender, "sender", move |meter| {
                 let to = listening.recv().context("no receiver")?;
-                runtime()?.block_on(send(client, to, &job, meter))
+                give(client, to, &job, meter)
             })?
         };
         let ((elapsed, wire), sender) = sender.join()?;
@@ -70,14 +72,29 @@ impl Side for Quinn {
     }
 }
 
+/// Takes the records of one connection, on this thread; `tell` is told where.
+pub(crate) fn take(
+    config: ServerConfig,
+    job: &Job,
+    tell: impl FnOnce(SocketAddr) -> Result<()>,
+    meter: &mut Meter,
+) -> Result<Checked> {
+    runtime()?.block_on(receive(config, job, tell, meter))
+}
+
+/// Brings all records to the receiver at `to`, on this thread.
+pub(crate) fn give(config: ClientConfig, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(Duration, Wire)> {
+    runtime()?.block_on(send(config, to, job, meter))
+}
+
 async fn receive(
     config: ServerConfig,
     job: &Job,
-    tell: &mpsc::Sender<SocketAddr>,
+    tell: impl FnOnce(SocketAddr) -> Result<()>,
     meter: &mut Meter,
 ) -> Result<Checked> {
     let endpoint = endpoint(Some(config))?;
-    tell.send(endpoint.local_addr()?)?;
+    tell(endpoint.local_addr()?)?;
     let incoming = endpoint.accept().await.context("endpoint closed")?;
     let connection = incoming.await?;
     let mut stream = connection.accept_uni().await?;
@@ -95,12 +112,7 @@ async fn receive(
     Ok(records.finish())
 }
 
-async fn send(
-    config: ClientConfig,
-    to: SocketAddr,
-    job: &Job,
-    meter: &mut Meter,
-) -> Result<(std::time::Duration, Wire)> {
+async fn send(config: ClientConfig, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(Duration, Wire)> {
     let endpoint = endpoint(None)?;
     let connection = endpoint.connect_with(config, to, SERVER_NAME)?.await?;
     let mut stream = connection.open_uni().await?;
@@ -141,30 +153,36 @@ fn endpoint(server: Option<ServerConfig>) -> Result<Endpoint> {
     Ok(Endpoint::new(EndpointConfig::default(), server, loopback()?, runtime)?)
 }
 
-fn configs(mut provider: CryptoProvider) -> Result<(ServerConfig, ClientConfig)> {
-    provider.cipher_suites.retain(|suite| suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256);
-    let provider = Arc::new(provider);
-    let transport = Arc::new(transport());
+/// A receiver's configuration, and the certificate by which its sender knows it.
+pub(crate) fn server(provider: CryptoProvider) -> Result<(ServerConfig, CertificateDer<'static>)> {
     let made = certificate()?;
     let certificate: CertificateDer<'static> = made.cert.der().clone();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-
-    let tls = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+    let tls = rustls::ServerConfig::builder_with_provider(one_suite(provider))
         .with_protocol_versions(&[&TLS13])?
         .with_no_client_auth()
         .with_single_cert(vec![certificate.clone()], key.into())?;
     let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
-    server.transport_config(Arc::clone(&transport));
+    server.transport_config(Arc::new(transport()));
+    Ok((server, certificate))
+}
 
+/// The configuration of a sender to the receiver that has this certificate.
+pub(crate) fn client(provider: CryptoProvider, certificate: CertificateDer<'static>) -> Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate)?;
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
+    let tls = rustls::ClientConfig::builder_with_provider(one_suite(provider))
         .with_protocol_versions(&[&TLS13])?
         .with_root_certificates(roots)
         .with_no_client_auth();
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
-    client.transport_config(transport);
-    Ok((server, client))
+    client.transport_config(Arc::new(transport()));
+    Ok(client)
+}
+
+fn one_suite(mut provider: CryptoProvider) -> Arc<CryptoProvider> {
+    provider.cipher_suites.retain(|suite| suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256);
+    Arc::new(provider)
 }
 
 fn transport() -> TransportConfig {

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -15,46 +15,60 @@ use super::random::Random;
 
 /// What is done to datagrams, of each ten thousand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Impairment {
+pub struct Impairment {
     lost: u64,
     late: u64,
     doubled: u64,
 }
 
 impl Impairment {
-    pub(super) fn bad(loss_percent: u8) -> Self {
+    /// So many of a hundred are lost, 3 are late and 1 is doubled.
+    #[must_use]
+    pub fn bad(loss_percent: u8) -> Self {
         Self { lost: u64::from(loss_percent) * 100, late: 300, doubled: 100 }
     }
 }
 
 /// What was done.
 #[derive(Debug, Default)]
-pub(super) struct Relayed {
-    pub(super) passed: AtomicU64,
-    pub(super) lost: AtomicU64,
-    pub(super) late: AtomicU64,
-    pub(super) doubled: AtomicU64,
+pub struct Relayed {
+    /// Datagrams passed on at once.
+    pub passed: AtomicU64,
+    /// Never passed on.
+    pub lost: AtomicU64,
+    /// Passed on after later ones.
+    pub late: AtomicU64,
+    /// Passed on twice.
+    pub doubled: AtomicU64,
 }
 
 /// A datagram that is late lets at most so many others pass.
 const LATE_BY: u64 = 20;
 /// Where nothing else passes it, it leaves after this.
 const LATE_AT_MOST: Duration = Duration::from_millis(5);
-/// The most senders that get a socket.
-const SENDERS_MAX: usize = 64;
+/// The most senders that get a socket; one that is started again is another.
+const SENDERS_MAX: usize = 256;
 const LARGEST: usize = 65_536;
 
 /// A running relay.
-pub(super) struct Relay {
+#[derive(Debug)]
+pub struct Relay {
     address: SocketAddr,
     shared: Arc<Shared>,
     thread: JoinHandle<()>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     stop: AtomicBool,
+    gateway: Mutex<SocketAddr>,
     relayed: Relayed,
+}
+
+impl Shared {
+    fn gateway(&self) -> MutexGuard<'_, SocketAddr> {
+        self.gateway.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Relay {
@@ -62,23 +76,32 @@ impl Relay {
     ///
     /// # Errors
     /// The system gives no sockets or threads.
-    pub(super) fn start(gateway: SocketAddr, how: Impairment, seed: u64) -> io::Result<Self> {
+    pub fn start(gateway: SocketAddr, how: Impairment, seed: u64) -> io::Result<Self> {
         let front = Arc::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?);
         front.set_read_timeout(Some(LATE_AT_MOST))?;
         let address = front.local_addr()?;
-        let shared = Arc::new(Shared::default());
-        let forth = Forth { front, gateway, how, seed, shared: Arc::clone(&shared), backs: HashMap::new() };
+        let (stop, gateway) = (AtomicBool::new(false), Mutex::new(gateway));
+        let shared = Arc::new(Shared { stop, gateway, relayed: Relayed::default() });
+        let forth = Forth { front, how, seed, shared: Arc::clone(&shared), backs: HashMap::new() };
         let thread = thread::Builder::new().name("relay".into()).spawn(move || forth.run())?;
         Ok(Self { address, shared, thread })
     }
 
     /// Where senders reach it.
-    pub(super) fn address(&self) -> SocketAddr {
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
+    /// To be called, from any thread, when the gateway has another address.
+    pub fn redirector(&self) -> impl Fn(SocketAddr) + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        move |gateway| *shared.gateway() = gateway
+    }
+
     /// Ends it and tells what it did.
-    pub(super) fn stop(self) -> Relayed {
+    #[must_use]
+    pub fn stop(self) -> Relayed {
         self.shared.stop.store(true, Ordering::Relaxed);
         // A panic there was reported there; what is counted is counted.
         let _ = self.thread.join();
@@ -91,7 +114,6 @@ impl Relay {
 /// From senders to the gateway.
 struct Forth {
     front: Arc<UdpSocket>,
-    gateway: SocketAddr,
     how: Impairment,
     seed: u64,
     shared: Arc<Shared>,
@@ -140,7 +162,7 @@ impl Forth {
             shared: Arc::clone(&self.shared),
             late: Vec::new(),
         };
-        let mut homewards = lane(&self.front, from, 1);
+        let mut homewards = lane(&self.front, Some(from), 1);
         let (gateway, shared) = (Arc::clone(&back), Arc::clone(&self.shared));
         let thread = thread::Builder::new().name("relay back".into()).spawn(move || {
             let mut buffer = vec![0; LARGEST];
@@ -152,14 +174,15 @@ impl Forth {
                 }
             }
         })?;
-        Ok((lane(&back, self.gateway, 0), thread))
+        Ok((lane(&back, None, 0), thread))
     }
 }
 
 /// One direction of one sender.
 struct Lane {
     socket: Arc<UdpSocket>,
-    to: SocketAddr,
+    /// Where it leads; none is the gateway, wherever that is.
+    to: Option<SocketAddr>,
     how: Impairment,
     random: Random,
     shared: Arc<Shared>,
@@ -210,6 +233,7 @@ impl Lane {
 
     fn send(&self, datagram: &[u8]) {
         // What cannot be sent is lost, as in any network.
-        let _ = self.socket.send_to(datagram, self.to);
+        let to = self.to.unwrap_or_else(|| *self.shared.gateway());
+        let _ = self.socket.send_to(datagram, to);
     }
 }

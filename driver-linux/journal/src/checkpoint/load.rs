@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{BODY_AT, FILES, HEADER_LEN, MAGIC, PIECE, Summary, VERSION};
+use super::{BODY_AT, CURRENT, FILES, HEADER_LEN, MAGIC, PIECE, Summary, UNSTORED, VERSION};
 use crate::chunk::Position;
 use crate::entry::MAX_NAME;
 use crate::halt::Halt;
@@ -156,7 +156,10 @@ fn row(bytes: &[u8], streams: &mut Streams) -> Option<usize> {
         let epoch = row.array()?;
         let base = row.varint()?;
         let next = Position { number: row.varint()?, offset: u32::try_from(row.varint()?).ok()? };
-        slots.push(Slot::restored(epoch, base, next, row.byte()? != 0, row.varint()?));
+        let flags = row.byte()?;
+        let mut slot = Slot::restored(epoch, base, next, flags & CURRENT != 0, row.varint()?);
+        slot.remembered = flags & UNSTORED == 0;
+        slots.push(slot);
     }
     for slot in slots.into_iter().rev() {
         stream.epochs.push_front(slot);

@@ -10,7 +10,7 @@ use rustix::fs::{FallocateFlags, FlockOperation};
 use super::{Store, StoreFile, SyncSite};
 
 /// What the lock file is called; it stays when the journal closes.
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 /// Records are nobody's business but the owner's.
 const FILE_MODE: u32 = 0o600;
 

@@ -6,7 +6,7 @@ use std::io;
 use super::Chance;
 
 /// What a disk writes whole or not at all, most of the time.
-const SECTOR: usize = 512;
+pub(super) const SECTOR: usize = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct Inode {

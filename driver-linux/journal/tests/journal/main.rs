@@ -14,4 +14,5 @@ mod retention;
 mod round_trip;
 mod sample;
 mod tmpfs;
+mod volatile;
 mod world;

@@ -1,7 +1,9 @@
 //! Killed or without power at any moment, the journal keeps what it confirmed, once and in order.
 
+use crate::common::{EPOCH, PEER, append_part, options, read_all, stored};
 use crate::world::World;
-use tallylink_journal::SyncSite;
+use tallylink_journal::testing::MemStore;
+use tallylink_journal::{Journal, SyncSite};
 
 const LIVES: u64 = 8;
 const SEEDS: u64 = 500;
@@ -34,4 +36,32 @@ fn without_the_sync_of_any_one_site_something_confirmed_is_lost() {
         let (seed, broken) = caught.unwrap_or_else(|| panic!("{site:?} seems not to be needed"));
         println!("without {site:?}, seed {seed}: {broken}");
     }
+}
+
+#[test]
+fn a_checkpoint_in_the_middle_of_the_first_record_of_an_epoch_knows_the_epoch() {
+    const PART: usize = 1000;
+    let store = MemStore::new(1);
+    let record = stored(&[vec![7; 20 * PART]]);
+    let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
+    let stream = journal.stream(PEER, b"images").unwrap();
+    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
+    let made = journal.stats().checkpoints;
+    let mut checkpoint_in_it = false;
+    for from in (0..record.len()).step_by(PART) {
+        append_part(&mut journal, stream, 0, &record, from..record.len().min(from + PART)).unwrap();
+        journal.commit().unwrap();
+        checkpoint_in_it |= from + PART < record.len() && journal.maintain(0).unwrap().checkpoint;
+    }
+    assert!(checkpoint_in_it && journal.stats().checkpoints > made);
+    assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().stored_below, 1);
+    drop(journal);
+    store.power_cut();
+
+    let (journal, recovery) = Journal::open(store.clone(), options()).unwrap();
+    assert_eq!(recovery.damaged_places, 0);
+    let stream = journal.find_stream(PEER, b"images").unwrap();
+    assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().stored_below, 1);
+    drop(journal);
+    assert_eq!(read_all(store).records.len(), 1);
 }

@@ -195,7 +195,7 @@ impl World {
         let mut bytes = stored(&records).split_off(from.offset as usize);
         let mut to = Position::start_of(next.number + count);
         let last = stored(&records[count as usize - 1..]).len();
-        if count > 1 && self.chance.percent(40) && last > 3 {
+        if (count > 1 || from.offset == 0) && self.chance.percent(40) && last > 3 {
             // No cut inside a size varint.
             let kept = 2 + self.chance.below(last as u64 - 2) as usize;
             bytes.truncate(bytes.len() - (last - kept));
