@@ -5,8 +5,8 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
-mod fill;
 mod disk_faults;
+mod fill;
 mod machine;
 mod marks;
 mod options;
