@@ -1,6 +1,5 @@
 //! One line of the key store, to and from bytes.
 
-use memchr::memmem;
 use zeroize::Zeroizing;
 
 use crate::{PeerId, PeerName, Secret, hex};
@@ -87,13 +86,13 @@ pub(super) fn decode(text: Option<&[u8]>) -> Result<Line, BadLine> {
     said(body).ok_or(BadLine::Foreign)
 }
 
-/// Where in `text` a line begins whose predecessor's end has one bad bit: without a second look both would be lost, or
-/// a comment would swallow a key.
+/// Where in `text` a line begins, the last one that does, if the end of the line before it has one bad bit: without a
+/// second look both would be lost, or a comment would swallow a key.
 pub(super) fn joined_at(text: &[u8]) -> Option<usize> {
-    let begins = |word| memmem::rfind_iter(text, word);
-    let mut found: Vec<usize> = begins(&b"key "[..]).chain(begins(b"gone ")).filter(|&at| at > 0).collect();
-    found.sort_unstable_by(|a, b| b.cmp(a));
-    found.into_iter().find(|&at| is_broken_end(text[at - 1]) && is_said(&text[at..]))
+    let begins = |rest: &[u8]| [&b"key "[..], b"gone ", b"#"].iter().any(|word| rest.starts_with(word));
+    (1..text.len()).rev().find(|&at| {
+        is_broken_end(text[at - 1]) && begins(&text[at..]) && (is_said(&text[at..]) || is_said(&text[..at - 1]))
+    })
 }
 
 /// Whether the last byte of `text` should be a line's end.

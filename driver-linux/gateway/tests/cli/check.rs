@@ -149,8 +149,7 @@ fn where_there_is_nothing_to_check_that_is_said() {
 fn a_gateway_that_is_still_recovering_heeds_sigterm() {
     let home = stored();
     // Much to look through: nothing tells where the last segment ends, and it is as long as a file can be sparse.
-    let (segment, _) =
-        files(&home).into_iter().filter(|(path, _)| path.extension().is_some()).next_back().expect("one");
+    let (segment, _) = files(&home).into_iter().rfind(|(path, _)| path.extension().is_some()).expect("one");
     for name in ["checkpoint-a", "checkpoint-b", "position", "lock"] {
         fs::remove_file(home.path(&format!("data/journal/{name}"))).expect("removed");
     }

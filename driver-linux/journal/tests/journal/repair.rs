@@ -17,7 +17,7 @@ fn damage(sample: &Sample, store: &MemStore) -> (BTreeSet<Name>, Vec<Vec<u8>>) {
     let ids: Vec<u64> = sample.segments.keys().copied().collect();
     let mut left = sample.records.clone();
     store.edit(&segment_name(ids[1]), |bytes| bytes[10] ^= 1);
-    for (id, bytes) in [(ids[0], 5000..5001), (ids[1], 6144..6656), (ids[2], 7000..7001), (ids[2], 9000..9002)] {
+    for (id, bytes) in [(ids[0], 5000..5001), (ids[1], 6144..6656), (ids[2], 4500..4501), (ids[2], 7000..7002)] {
         store.edit(&segment_name(id), |file| file[bytes.start as usize..bytes.end as usize].fill(0xa5));
         bytes.for_each(|byte| left.retain(|record| !sample.cost(id, byte).contains(record)));
     }
