@@ -5,9 +5,11 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
+mod drain;
 mod machine;
 mod marks;
 mod options;
+mod process;
 mod render;
 mod report;
 mod start_up;
@@ -33,6 +35,14 @@ struct Arguments {
 enum Bench {
     /// CPU per record of sender and receiver while a backlog drains, beside quinn and s2n-quic.
     Transport(transport::Arguments),
+    /// How fast a full outbox drains to a gateway's journal, beside quinn, which stores nothing, and the disk alone.
+    Drain(drain::Arguments),
+    /// A gateway, or a sender with an outbox, for `drain`.
+    #[command(hide = true)]
+    DrainTallylink(drain::DrainRole),
+    /// An end of a QUIC connection, for `drain`.
+    #[command(hide = true)]
+    DrainQuinn(drain::QuinnRole),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
@@ -69,6 +79,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<ExitCode> {
     let passed = match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments)?,
+        Bench::Drain(arguments) => drain::run(arguments)?,
+        Bench::DrainTallylink(role) => role.run().map(|()| true)?,
+        Bench::DrainQuinn(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
