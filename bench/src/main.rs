@@ -5,7 +5,9 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
+mod disk_faults;
 mod drain;
+mod fill;
 mod machine;
 mod marks;
 mod options;
@@ -50,6 +52,10 @@ enum Bench {
     /// An outbox's journal, opened for `start-up` in a process of its own.
     #[command(hide = true)]
     OpenOutbox(start_up::Open),
+    /// The time to fill a sender's outbox, beside only writing and syncing the same bytes.
+    Fill(fill::Arguments),
+    /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
+    DiskFaults(disk_faults::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -83,8 +89,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::DrainTallylink(role) => role.run().map(|()| true)?,
         Bench::DrainQuinn(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
+        Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Torture(arguments) => torture::run(arguments)?,
         Bench::TortureGateway(role) => role.run().map(|()| true)?,

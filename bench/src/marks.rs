@@ -20,7 +20,7 @@ pub(crate) enum Bound {
 pub(crate) struct Mark {
     pub(crate) case: String,
     pub(crate) side: String,
-    pub(crate) metric: &'static str,
+    pub(crate) metric: String,
     pub(crate) bound: Bound,
 }
 
@@ -79,7 +79,7 @@ impl Mark {
         let judged = Judged {
             case: self.case.clone(),
             side: self.side.clone(),
-            metric: self.metric.into(),
+            metric: self.metric.clone(),
             found,
             mark: self.bound.to_string(),
             met: strain <= 1.0,

@@ -7,7 +7,7 @@
 
 mod attack;
 mod figures;
-mod gateway;
+pub(crate) mod gateway;
 mod noise;
 mod play;
 mod relay;

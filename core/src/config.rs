@@ -4,11 +4,33 @@ use crate::crypto::Suites;
 use crate::recovery::rtt::MAX_ACK_DELAY;
 use crate::time::Duration;
 use crate::wire::frame::{LARGEST_RECORD, LARGEST_WINDOW};
+use crate::wire::handshake::READS_ACK_ECN;
 use crate::wire::{Limits, varint};
 use core::fmt;
 
 /// The most streams that a peer may have open in one session, each way (wire-format §6.3).
 pub const STREAMS_MAX: u16 = 1024;
+
+/// How the congestion window grows and is cut (wire-format §8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// NewReno (RFC 9002 §7): the smallest.
+    NewReno,
+    /// CUBIC (RFC 9438) with HyStart++ (RFC 9406): what TCP on Linux does, so that both get their share.
+    #[cfg(feature = "cubic")]
+    Cubic,
+}
+
+impl Default for Congestion {
+    /// CUBIC, where it is built in.
+    fn default() -> Self {
+        #[cfg(feature = "cubic")]
+        let best = Self::Cubic;
+        #[cfg(not(feature = "cubic"))]
+        let best = Self::NewReno;
+        best
+    }
+}
 
 /// Limits and timings. [`Config::default`] suits Linux; [`Config::small`] a microcontroller.
 #[derive(Clone, Debug)]
@@ -21,6 +43,10 @@ pub struct Config {
     pub initial_datagram: u16,
     /// The width of the window of received packet numbers (W): a power of two from 64 to 65,536.
     pub ack_window: u32,
+    /// How the congestion window grows and is cut.
+    pub congestion: Congestion,
+    /// Whether packets leave with marks that routers may change (ECN), and marks are counted. Both ends must want it.
+    pub ecn: bool,
     /// How many packets that ask for an ACK a link may have out: a power of two from 4 to 65,536.
     pub in_flight: u32,
     /// How many packets this end can hold ahead of a gap (Q). All peers share as many.
@@ -53,6 +79,8 @@ impl Default for Config {
             max_datagram: 1472,
             initial_datagram: 1200,
             ack_window: 65_536,
+            congestion: Congestion::default(),
+            ecn: true,
             in_flight: 8192,
             held: 2048,
             first_credit: 16 << 10,
@@ -76,6 +104,8 @@ impl Config {
             max_record: 1024,
             max_datagram: 1200,
             ack_window: 64,
+            congestion: Congestion::NewReno,
+            ecn: false,
             in_flight: 8,
             held: 2,
             first_credit: 2048,
@@ -97,6 +127,11 @@ impl Config {
             credit: self.first_credit,
             held: self.held,
         }
+    }
+
+    /// The extensions of HELLO and WELCOME.
+    pub(crate) fn extensions(&self) -> &'static [u8] {
+        if self.ecn { READS_ACK_ECN } else { &[] }
     }
 
     /// The stored size of the largest record: the varint and the bytes.

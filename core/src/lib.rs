@@ -75,7 +75,7 @@ mod fixed;
 mod ring;
 mod window;
 
-pub use config::{Config, ConfigError, STREAMS_MAX};
+pub use config::{Config, ConfigError, Congestion, STREAMS_MAX};
 pub use deliver::{Accept, Batch, Deliver, Full, Refusal};
 pub use discard::{Counters, Discard, Fault};
 pub use endpoint::{BootSeed, Endpoint, Envelope, Handled, Pushed, SendFault, Totals};
@@ -86,7 +86,7 @@ pub use ids::{
     Boot, Epoch, InIx, KeyId, LARGEST_NUMBER, Label, LinkIx, NAME_MAX, Name, OutIx, PeerId, PeerIx, Position,
 };
 pub use link::Link;
-pub use path::Path;
+pub use path::{Ecn, Path};
 pub use peer::{End, Peer, Provision};
 pub use recovery::sent::Sent;
 pub use storage::{Parts, Storage};

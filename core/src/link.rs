@@ -1,8 +1,11 @@
 //! What a peer has while something is outstanding: expanded keys, the window, recovery, and what is to be said.
 
+use crate::config::Congestion;
 use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Path;
-use crate::recovery::newreno::NewReno;
+use crate::recovery::congestion::Controller;
+use crate::recovery::ecn::Marks;
+use crate::recovery::mtu::Mtu;
 use crate::recovery::pacer::Pacer;
 use crate::recovery::reordering::Reordering;
 use crate::recovery::rtt::Rtt;
@@ -45,7 +48,9 @@ pub struct Link<K> {
     // Sending
     pub(crate) flight: Flight,
     pub(crate) rtt: Rtt,
-    pub(crate) cc: NewReno,
+    pub(crate) cc: Controller,
+    pub(crate) marks: Marks,
+    pub(crate) mtu: Mtu,
     pub(crate) pacer: Pacer,
     pub(crate) recovery: Recovery,
     pub(crate) outbound: Outbound,
@@ -144,6 +149,9 @@ pub(crate) struct Recovery {
     pub(crate) oldest_unacked: u64,
     /// Sending to a silent device is parked until it is heard.
     pub(crate) parked: bool,
+    /// The number that will be skipped next, and the last one that was: an ACK of it is a lie (wire-format §6.7).
+    pub(crate) skips_next: Option<u64>,
+    pub(crate) skipped: Option<u64>,
 }
 
 /// The path of a link.
@@ -194,13 +202,13 @@ pub(crate) struct Say {
 
 impl<K> Default for Link<K> {
     fn default() -> Self {
-        Self::new(PeerIx::NONE, Instant::from_micros(0), 1200, Duration::ZERO)
+        Self::new(PeerIx::NONE, Instant::from_micros(0), Congestion::NewReno, 1200, Duration::ZERO)
     }
 }
 
 impl<K> Link<K> {
     /// A link that has sent and received nothing.
-    pub(crate) fn new(peer: PeerIx, now: Instant, datagram: u16, rtt: Duration) -> Self {
+    pub(crate) fn new(peer: PeerIx, now: Instant, congestion: Congestion, datagram: u16, rtt: Duration) -> Self {
         Self {
             peer,
             next: LinkIx::NONE,
@@ -228,7 +236,9 @@ impl<K> Link<K> {
             },
             flight: Flight::default(),
             rtt: Rtt::remembered(rtt),
-            cc: NewReno::new(datagram),
+            cc: Controller::new(congestion, datagram),
+            marks: Marks::new(),
+            mtu: Mtu::new(datagram),
             pacer: Pacer::new(now),
             recovery: Recovery {
                 largest_acked: None,
@@ -241,6 +251,8 @@ impl<K> Link<K> {
                 data_sent: 0,
                 oldest_unacked: 0,
                 parked: false,
+                skips_next: None,
+                skipped: None,
             },
             outbound: Outbound {
                 front: OutIx::NONE,

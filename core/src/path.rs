@@ -2,6 +2,20 @@
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+/// The mark of a datagram that routers may change (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ecn {
+    /// Routers drop it when they are congested, and cannot say so otherwise.
+    #[default]
+    NotEct,
+    /// ECT(1), which Tallylink does not send.
+    Ect1,
+    /// ECT(0): routers may mark it.
+    Ect0,
+    /// A router was congested.
+    Ce,
+}
+
 /// A path: this end's address, where the driver knows it, and the other end's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path {

@@ -38,6 +38,8 @@ pub struct Peer {
     pub(crate) next_dirty: PeerIx,
     /// Smoothed round-trip time, as it was last measured.
     pub(crate) rtt_us: u32,
+    /// The datagram size that the last link used.
+    pub(crate) datagram: u16,
     /// The end that we are; `None` for an empty slot.
     pub(crate) end: Option<End>,
     pub(crate) news: News,
@@ -84,6 +86,8 @@ pub(crate) struct Session {
     pub(crate) next_stream: u32,
     /// Both ends use labels.
     pub(crate) confirmed: bool,
+    /// Both ends mark packets, and count marks.
+    pub(crate) ecn: bool,
 }
 
 impl Session {
@@ -103,6 +107,7 @@ impl Session {
             gateway_boot: Boot([0; 8]),
             next_stream: 1,
             confirmed: false,
+            ecn: false,
         }
     }
 
@@ -143,6 +148,7 @@ impl Default for Peer {
             first_out: OutIx::NONE,
             next_dirty: PeerIx::NONE,
             rtt_us: 0,
+            datagram: 0,
             end: None,
             news: News::default(),
             path_validated: false,

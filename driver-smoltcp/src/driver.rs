@@ -6,7 +6,7 @@ use smoltcp::socket::udp::{SendError, Socket};
 use smoltcp::time::Instant;
 use tallylink_core as tallylink;
 use tallylink_core::crypto::Crypto;
-use tallylink_core::{BootSeed, Config, ConfigError, Deliver, Duration, Endpoint, Handled, SendFault, Storage};
+use tallylink_core::{BootSeed, Config, ConfigError, Deliver, Duration, Ecn, Endpoint, Handled, SendFault, Storage};
 
 /// A step takes at most this many datagrams from the socket.
 pub const RECEIVED_PER_STEP: usize = 8;
@@ -180,7 +180,7 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
             };
             datagram.copy_from_slice(lent);
             let path = address::path_of(&meta);
-            match self.endpoint.handle_datagram(at, &path, datagram, deliver) {
+            match self.endpoint.handle_datagram(at, &path, Ecn::NotEct, datagram, deliver) {
                 Ok(Handled::Reply(len)) => {
                     let answer = datagram.get(..len).unwrap_or_default();
                     if socket.send_slice(answer, meta).is_err() {

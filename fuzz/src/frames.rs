@@ -1,6 +1,6 @@
 //! The frames of a packet: whatever the bytes, parsing ends; and what it accepts has one spelling (wire-format §2, §6).
 
-use tallylink_core::wire::frame::write_ack;
+use tallylink_core::wire::frame::{write_ack, write_ack_ecn};
 use tallylink_core::wire::{Frame, NoRoom, PacketRange, Reader, Writer};
 
 /// Reads `data` as frames until one is refused, and writes each again: the bytes must be those that were read.
@@ -24,11 +24,14 @@ pub fn frames(data: &[u8]) {
 
 /// `Frame::write` leaves ACKs with many ranges to `write_ack`, as the code that sends them does.
 fn write(frame: &Frame<'_>, to: &mut Writer<'_>) -> Result<(), NoRoom> {
-    let Frame::Ack { delay_us, ranges } = *frame else {
+    let Frame::Ack { delay_us, ranges, ecn } = *frame else {
         return frame.write(to);
     };
     let ranges: Vec<PacketRange> = ranges.into_iter().collect();
-    let written = write_ack(to, delay_us, &ranges)?;
+    let written = match ecn {
+        None => write_ack(to, delay_us, &ranges)?,
+        Some(counts) => write_ack_ecn(to, delay_us, &ranges, &counts)?,
+    };
     assert_eq!(written, ranges.len(), "ranges were left out though there was room");
     Ok(())
 }

@@ -1,12 +1,17 @@
 //! Large journals, as a gateway or a sender leaves them.
 use std::{fs, fs::File, path::Path};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use rustix::fs::{Advice, fadvise};
-use tallylink_journal::{Chunk, Dir, Journal, Options, Position, Retention};
+use tallylink_core::{Epoch, Name, PeerId};
+use tallylink_journal::{Chunk, Dir, Journal, Options, Position};
+use tallylink_linux::outbox::{Group, Outbox, OutboxOptions, Owner};
 
 const EPOCH: [u8; 8] = *b"start-up";
+const SALT: u64 = 0x7374_6172_7475_7001;
+/// UTC in microseconds at which everything arrives.
+const NOW_US: u64 = 1_700_000_000_000_000;
 /// Records as small sensors send them, as many to a chunk as to a packet.
 const RECORD: usize = 61;
 const PER_CHUNK: u32 = 23;
@@ -14,8 +19,6 @@ const PER_CHUNK: u32 = 23;
 const GROUP: u64 = 1 << 20;
 /// Streams that take turns in a gateway's journal.
 const STREAMS: u8 = 16;
-/// A sender's record in so many is not freed yet.
-const UNFREED: u64 = 4;
 
 /// Whose journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,53 +40,71 @@ impl Kind {
             Self::Outbox => "outbox",
         }
     }
-
-    pub(super) fn options(self) -> Options {
-        let retention = Retention { freed: self == Self::Outbox, ..Retention::default() };
-        let remembered_epochs = if self == Self::Outbox { Options::MOST_EPOCHS } else { 4 };
-        Options { salt: 0x7374_6172_7475_7001, remembered_epochs, retention, ..Options::default() }
-    }
 }
 
 /// Writes a journal of `bytes` in `home`.
 pub(super) fn write(kind: Kind, home: &Path, bytes: u64) -> Result<Made> {
     let bar = ProgressBar::new(bytes).with_message("writing the journal");
-    let (mut journal, _) = Journal::open(Dir::create(super::directory(home))?, kind.options())?;
-    let count = if kind == Kind::Gateway { STREAMS } else { 1 };
+    let made = match kind {
+        Kind::Gateway => write_gateway(home, bytes, &bar),
+        Kind::Outbox => write_outbox(home, bytes, &bar),
+    };
+    bar.finish_and_clear();
+    made
+}
+
+/// Opens the outbox in `home`.
+pub(super) fn open_outbox(home: &Path, epoch: u8) -> Result<Outbox> {
+    let stream = Name::new("readings").context("a name of no use")?;
+    let owner = Owner { peer: PeerId(EPOCH), stream };
+    let options = OutboxOptions { salt: SALT, ..OutboxOptions::default() };
+    Ok(Outbox::open(Dir::create(super::directory(home))?, &owner, Epoch([epoch; 8]), &options)?)
+}
+
+fn write_gateway(home: &Path, bytes: u64, bar: &ProgressBar) -> Result<Made> {
+    let options = Options { salt: SALT, ..Options::default() };
+    let (mut journal, _) = Journal::open(Dir::create(super::directory(home))?, options)?;
     let mut streams = Vec::new();
-    for stream in 0..count {
+    for stream in 0..STREAMS {
         let id = journal.stream([stream; 8], b"readings")?;
         journal.begin_epoch(id, EPOCH, 0, 0)?;
-        streams.push((id, 0_u64));
+        streams.push(id);
     }
     let body = [&[RECORD as u8][..], &[0x5a; RECORD]].concat().repeat(PER_CHUNK as usize);
-    let (mut records, mut now_us) = (0, 1_700_000_000_000_000);
+    let mut next = 0;
     while journal.segment_bytes() < bytes {
-        for (stream, next) in &mut streams {
-            let to = *next + u64::from(PER_CHUNK);
-            let (from, to) = (Position::start_of(*next), Position::start_of(to));
+        let (from, to) = (Position::start_of(next), Position::start_of(next + u64::from(PER_CHUNK)));
+        for &stream in &streams {
             let records = PER_CHUNK;
-            journal.append(
-                Chunk { stream: *stream, epoch: EPOCH, from, to, first_record: 0, records, bytes: &body },
-                now_us,
-            )?;
-            *next = to.number;
-            now_us += 1;
+            journal.append(Chunk { stream, epoch: EPOCH, from, to, first_record: 0, records, bytes: &body }, NOW_US)?;
         }
-        records += u64::from(PER_CHUNK) * u64::from(count);
+        next = to.number;
         if journal.pending_bytes() >= GROUP {
-            if kind == Kind::Outbox {
-                // The first segment is still needed: the others stay, too.
-                journal.freed(streams[0].0, EPOCH, UNFREED)?;
-            }
             journal.commit()?;
-            journal.maintain(now_us)?;
+            journal.maintain(NOW_US)?;
             bar.set_position(journal.segment_bytes());
         }
     }
     journal.commit()?;
-    bar.finish_and_clear();
-    Ok(Made { bytes: journal.segment_bytes(), records })
+    Ok(Made { bytes: journal.segment_bytes(), records: next * u64::from(STREAMS) })
+}
+
+fn write_outbox(home: &Path, bytes: u64, bar: &ProgressBar) -> Result<Made> {
+    let mut outbox = open_outbox(home, 1)?;
+    let mut group = Group::default();
+    let mut written = 0;
+    while written < bytes {
+        group.restart(outbox.durable_below());
+        while (group.len() as u64) < GROUP {
+            group.push(&[0x5a; RECORD]);
+        }
+        outbox.append(&group, NOW_US)?;
+        outbox.commit()?;
+        outbox.maintain(NOW_US)?;
+        written += group.len() as u64;
+        bar.set_position(written);
+    }
+    Ok(Made { bytes: written, records: outbox.durable_below() })
 }
 
 /// Lets the kernel forget what it read and wrote of every file.

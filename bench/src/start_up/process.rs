@@ -10,9 +10,8 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
-use tallylink_journal::{Dir, Item, Journal, Reader};
 
-use super::journal::Kind;
+use super::journal;
 use crate::clock;
 
 /// What a start took.
@@ -23,26 +22,17 @@ pub(super) struct Opened {
     pub(super) peak_bytes: u64,
 }
 
-/// Opens an outbox's journal in this process, says so, and ends with its standard input.
+/// Opens an outbox in this process, says so, and ends with its standard input.
 #[derive(Args)]
 pub(crate) struct Open {
-    directory: PathBuf,
+    home: PathBuf,
 }
 
 impl Open {
-    /// Up to the first record that is still to be delivered: from there a sender goes on.
+    /// Up to the first records that go out.
     pub(crate) fn run(&self) -> Result<()> {
-        let dir = Dir::open(&self.directory)?;
-        let (journal, _) = Journal::open(dir.clone(), Kind::Outbox.options())?;
-        let (stream, ..) = journal.streams().next().context("the journal has no stream")?;
-        let (epoch, state) = journal.newest_epoch(stream).context("the stream has no epoch")?;
-        let mut reader = Reader::open(dir)?;
-        loop {
-            match reader.next()?.context("nothing is left to deliver")? {
-                Item::Record(record) if record.epoch == epoch && record.number >= state.freed_below => break,
-                _ => {}
-            }
-        }
+        let mut outbox = journal::open_outbox(&self.home, 2)?;
+        outbox.next(&mut Vec::new())?.context("nothing is left to deliver")?;
         println!("ready");
         std::io::stdin().read_to_end(&mut Vec::new())?;
         Ok(())
@@ -63,7 +53,7 @@ pub(super) fn gateway(home: &Path) -> Result<Opened> {
 /// Opens the outbox of `home`.
 pub(super) fn outbox(home: &Path) -> Result<Opened> {
     let mut command = Command::new(env::current_exe()?);
-    command.arg("open-outbox").arg(super::directory(home)).stdin(Stdio::piped());
+    command.arg("open-outbox").arg(home).stdin(Stdio::piped());
     let (mut process, opened) = start(command, "ready")?;
     drop(process.stdin.take());
     ensure!(process.wait()?.success(), "the outbox did not close cleanly");

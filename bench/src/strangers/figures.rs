@@ -71,7 +71,12 @@ pub(super) fn marks(attacks: &[Attack]) -> Vec<Mark> {
     ];
     let of = |attack: &Attack| {
         let side = attack.name.to_owned();
-        bounds.map(|(metric, most)| Mark { case: CASE.into(), side: side.clone(), metric, bound: Bound::AtMost(most) })
+        bounds.map(|(metric, most)| Mark {
+            case: CASE.into(),
+            side: side.clone(),
+            metric: metric.into(),
+            bound: Bound::AtMost(most),
+        })
     };
     attacks.iter().flat_map(of).collect()
 }

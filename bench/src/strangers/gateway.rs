@@ -40,31 +40,31 @@ impl Tallylink {
 }
 
 /// A data directory and key files, which vanish with it.
-pub(super) struct Home(TempDir);
+pub(crate) struct Home(TempDir);
 
 impl Home {
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         Ok(Self(tempfile::tempdir()?))
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     /// Provisions a peer; its key file is `NAME.key`.
-    pub(super) fn add_peer(&self, name: &str) -> Result<()> {
+    pub(crate) fn add_peer(&self, name: &str) -> Result<()> {
         self.ok(&["peer", "add", name, "--out", &format!("{name}.key")], b"").map(drop)
     }
 
     /// Runs a command that must succeed, and returns its output.
-    pub(super) fn ok(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn ok(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {
         let output = self.run(arguments, input)?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "`tallylink {}` failed: {said}", arguments.join(" "));
         Ok(output.stdout)
     }
 
-    pub(super) fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Output> {
+    pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Output> {
         let mut process = self.command(arguments)?.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         if let Some(mut stdin) = process.stdin.take() {
             // One that refuses its arguments reads nothing; its exit code tells.
@@ -73,7 +73,7 @@ impl Home {
         Ok(process.wait_with_output()?)
     }
 
-    fn command(&self, arguments: &[&str]) -> Result<Command> {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Result<Command> {
         let mut command = Command::new(env::current_exe()?);
         command.current_dir(self.0.path()).env_clear().env("TALLYLINK_DATA", self.path("data"));
         command.args(["tallylink", "--"]).args(arguments).stdout(Stdio::piped());
@@ -82,17 +82,21 @@ impl Home {
 }
 
 /// A running gateway. Killed when it goes out of scope.
-pub(super) struct Gateway {
+pub(crate) struct Gateway {
     process: Child,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
     status: PathBuf,
 }
 
 impl Gateway {
     /// Starts one on a home's data and waits until it listens.
-    pub(super) fn start(home: &Home) -> Result<Self> {
+    pub(crate) fn start(home: &Home) -> Result<Self> {
+        Self::start_with(home, home.command(&["serve", "--listen", "127.0.0.1:0"])?)
+    }
+
+    /// The same with a command of the caller's.
+    pub(crate) fn start_with(home: &Home, mut serve: Command) -> Result<Self> {
         let log = home.path("gateway.log");
-        let mut serve = home.command(&["serve", "--listen", "127.0.0.1:0"])?;
         let mut process = serve.stdin(Stdio::null()).stderr(File::create(&log)?).spawn()?;
         let mut ready = String::new();
         let told = process.stdout.take().map(|out| BufReader::new(out).read_line(&mut ready));
@@ -110,22 +114,31 @@ impl Gateway {
     }
 
     /// SIGTERM, and waits.
-    pub(super) fn stop(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<()> {
         kill_process(Pid::from_child(&self.process), Signal::TERM)?;
         let ended = self.process.wait()?;
         ensure!(ended.success(), "the gateway ended with {ended}");
         Ok(())
     }
 
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Result<Option<i32>> {
+        Ok(self.process.try_wait()?.map(|ended| ended.code().unwrap_or(-1)))
+    }
+
     /// What it tells of itself.
-    pub(super) fn status(&self) -> Result<status::Report> {
+    pub(crate) fn status(&self) -> Result<status::Report> {
         let mut text = String::new();
         UnixStream::connect(&self.status).context("the gateway is gone")?.read_to_string(&mut text)?;
         Ok(serde_json::from_str(&text)?)
     }
 
     /// Bytes of its memory that are in use.
-    pub(super) fn memory(&self) -> Result<u64> {
+    pub(crate) fn memory(&self) -> Result<u64> {
         resident(Path::new(&format!("/proc/{}/status", self.process.id())))
     }
 }

@@ -22,6 +22,7 @@ impl World {
                     let until = self.now + us;
                     self.paths[device].iter_mut().for_each(|d| d.outage(until));
                 }
+                FaultKind::Shrink(device, to) => self.paths[device].iter_mut().for_each(|d| d.shrink(to)),
                 FaultKind::SyncFails(end) => {
                     if let Some(up) = &mut self.ends[end].up {
                         up.sync_fails = true;

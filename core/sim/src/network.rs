@@ -1,6 +1,7 @@
 //! The paths: delay, jitter, loss, reordering, duplication, flipped bits, and a bottleneck with a bounded queue.
 
 use crate::rng::Rng;
+use tallylink_core::Ecn;
 
 /// How a device's path behaves, both ways alike.
 #[derive(Clone, Debug)]
@@ -23,21 +24,41 @@ pub(crate) struct PathPlan {
     pub(crate) flipped: u32,
     /// The largest datagram that the sender's system takes.
     pub(crate) mtu: usize,
+    /// The largest that passes; others vanish.
+    pub(crate) passes: usize,
     /// The bottleneck, in bytes a second.
     pub(crate) rate: Option<u64>,
     /// What the bottleneck queues.
     pub(crate) queue: u64,
+    /// What becomes of marks.
+    pub(crate) marks: MarksPlan,
+}
+
+/// How a path treats marked datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MarksPlan {
+    /// They pass, and the bottleneck marks them when half its queue is full.
+    Kept,
+    /// Their marks are taken off.
+    TakenOff,
+    /// They are dropped.
+    Dropped,
+    /// All are marked as if the path were congested.
+    Always,
 }
 
 impl PathPlan {
     /// Draws a path.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
-        let delay_us = rng.pick(&[10, 500, 5_000, 40_000, 300_000]);
+        let delay_us = match rng.below(20) {
+            0 => rng.pick(&[3_000_000, 27_000_000]),
+            _ => rng.pick(&[5, 500, 5_000, 40_000, 300_000]),
+        };
         let kind = rng.below(4) > 0;
         let rate = |rng: &mut Rng, of: &[u32]| if kind { rng.pick(of) } else { 0 };
         Self {
             delay_us,
-            jitter_us: rng.pick(&[0, delay_us / 10, delay_us * 2]),
+            jitter_us: if delay_us > 20_000_000 { delay_us / 10 } else { rng.pick(&[0, delay_us / 10, delay_us * 2]) },
             loss: rate(rng, &[0, 10, 30, 100, 300]),
             burst: rng.chance(200).then(|| (rng.pick(&[5, 20]), rng.pick(&[50, 300]))),
             late: rate(rng, &[0, 20, 100, 300]),
@@ -45,8 +66,15 @@ impl PathPlan {
             twice: rate(rng, &[0, 20, 200]),
             flipped: rate(rng, &[0, 10, 50]),
             mtu: rng.pick(&[1200, 1252, 1472, 9000]),
+            passes: if rng.chance(200) { rng.pick(&[1200, 1252, 1300, 1452]) } else { usize::MAX },
             rate: rng.chance(400).then(|| rng.pick(&[20_000, 100_000, 1_000_000])),
             queue: rng.pick(&[18_000, 30_000]),
+            marks: match rng.below(10) {
+                0 => MarksPlan::TakenOff,
+                1 => MarksPlan::Dropped,
+                2 => MarksPlan::Always,
+                _ => MarksPlan::Kept,
+            },
         }
     }
 }
@@ -67,6 +95,8 @@ pub(crate) struct Arrival {
     pub(crate) at: u64,
     /// What.
     pub(crate) bytes: Vec<u8>,
+    /// With which mark.
+    pub(crate) ecn: Ecn,
 }
 
 impl Direction {
@@ -87,6 +117,11 @@ impl Direction {
         self.outage_until = self.outage_until.max(until);
     }
 
+    /// From now on larger datagrams than this vanish.
+    pub(crate) fn shrink(&mut self, passes: usize) {
+        self.plan.passes = passes;
+    }
+
     /// From now on nothing is lost, late, doubled or changed; the bottleneck stays.
     pub(crate) fn calm(&mut self) {
         let plan = &mut self.plan;
@@ -95,10 +130,13 @@ impl Direction {
     }
 
     /// What becomes of a datagram.
-    pub(crate) fn send(&mut self, now: u64, bytes: &[u8], rng: &mut Rng) -> Vec<Arrival> {
-        if now < self.outage_until || self.lost(rng) {
+    pub(crate) fn send(&mut self, now: u64, ecn: Ecn, bytes: &[u8], rng: &mut Rng) -> Vec<Arrival> {
+        let marked = ecn != Ecn::NotEct && self.plan.marks == MarksPlan::Dropped;
+        let dropped = marked || bytes.len() > self.plan.passes;
+        if now < self.outage_until || self.lost(rng) || dropped {
             return Vec::new();
         }
+        let ecn = self.marked(now, ecn);
         let Some(left) = self.through_bottleneck(now, bytes.len() as u64) else {
             return Vec::new();
         };
@@ -113,9 +151,20 @@ impl Direction {
             if rng.chance(self.plan.flipped) {
                 flip(&mut bytes, rng);
             }
-            arrivals.push(Arrival { at, bytes });
+            arrivals.push(Arrival { at, bytes, ecn });
         }
         arrivals
+    }
+
+    /// The mark that a datagram arrives with.
+    fn marked(&self, now: u64, ecn: Ecn) -> Ecn {
+        let queued = self.plan.rate.map_or(0, |rate| self.free_at.saturating_sub(now) * rate / 1_000_000);
+        match (ecn, self.plan.marks) {
+            (Ecn::NotEct, _) | (_, MarksPlan::TakenOff) => Ecn::NotEct,
+            (_, MarksPlan::Always) => Ecn::Ce,
+            _ if queued > self.plan.queue / 2 => Ecn::Ce,
+            _ => ecn,
+        }
     }
 
     fn lost(&mut self, rng: &mut Rng) -> bool {

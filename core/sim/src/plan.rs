@@ -3,7 +3,7 @@
 use crate::network::PathPlan;
 use crate::rng::Rng;
 use tallylink_core::crypto::{Suite, Suites};
-use tallylink_core::{Config, Duration};
+use tallylink_core::{Config, Congestion, Duration};
 
 /// The gateway's place among the ends; the devices follow.
 pub(crate) const GATEWAY: usize = 0;
@@ -113,6 +113,8 @@ pub(crate) enum FaultKind {
     Reconnect(usize),
     /// Nothing passes on this device's path for a while.
     Outage(usize, u64),
+    /// Datagrams above this size vanish on this device's path from now on.
+    Shrink(usize, usize),
     /// The receiver's disk refuses the next sync.
     SyncFails(usize),
 }
@@ -159,6 +161,8 @@ fn draw_end(rng: &mut Rng, end: usize) -> EndPlan {
         max_datagram,
         initial_datagram: rng.pick(&[1200, 1200, max_datagram]),
         ack_window: rng.pick(&[64, 64, 128, 1024, 65_536]),
+        congestion: rng.pick(&[Congestion::NewReno, Congestion::Cubic]),
+        ecn: rng.chance(700),
         in_flight: rng.pick(&[4, 8, 8, 32, 256, 1024]),
         held: rng.pick(&[0, 1, 2, 8, 64]),
         first_credit,
@@ -247,10 +251,11 @@ fn draw_faults(rng: &mut Rng, devices: usize, packets: u64) -> Vec<Fault> {
     let mut faults = vec![draw_crash(rng, devices)];
     for _ in 0..rng.below(6) {
         let device = rng.within(1, devices as u64) as usize;
-        faults.push(match rng.below(8) {
+        faults.push(match rng.below(9) {
             0..=2 => draw_crash(rng, devices),
             3 | 4 => FaultKind::Roam(device),
             5 => FaultKind::Reconnect(device),
+            7 => FaultKind::Shrink(device, rng.pick(&[1200, 1252, 1400])),
             6 => FaultKind::Outage(device, rng.within(10_000, 60_000_000)),
             _ => FaultKind::SyncFails(if rng.chance(700) { GATEWAY } else { device }),
         });

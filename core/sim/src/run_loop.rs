@@ -6,7 +6,7 @@ use crate::plan::GATEWAY;
 use crate::sending::{Sending, out_of};
 use crate::stranger::Datagram;
 use crate::world::{Happens, World};
-use tallylink_core::{Event, Handled, Instant, Path, SendFault};
+use tallylink_core::{Ecn, Event, Handled, Instant, Path, SendFault};
 
 /// Rounds of sending, events and deadlines that one moment may take.
 const ROUNDS: usize = 200;
@@ -28,14 +28,14 @@ impl World {
         let mut bytes = datagram.bytes;
         let path = Path::to(datagram.from);
         let what = if self.trace { describe(&bytes, !self.plan.real_crypto) } else { String::new() };
-        let handled = up.endpoint.handle_datagram(now, &path, &mut bytes, &mut up.inbox);
+        let handled = up.endpoint.handle_datagram(now, &path, datagram.ecn, &mut bytes, &mut up.inbox);
         self.note(|| format!("end {end} <- {} {what} => {handled:?}", datagram.from));
         if let Ok(Handled::Reply(len)) = handled {
             let Some(reply) = bytes.get(..len) else {
                 return Err(format!("a reply of {len} B answers {} B", bytes.len()));
             };
             let reply = reply.to_vec();
-            self.sends(end, datagram.from, &reply);
+            self.sends(end, datagram.from, Ecn::NotEct, &reply);
         }
         self.turn(end)
     }
@@ -110,7 +110,7 @@ impl World {
                     up.endpoint.transmit_failed(now, envelope.peer, SendFault::TooBig);
                 }
             } else {
-                self.sends(end, to, &bytes);
+                self.sends(end, to, envelope.ecn, &bytes);
             }
         }
         Err(format!("end {end} sends without end"))

@@ -3,6 +3,7 @@
 use crate::network::flip;
 use crate::rng::Rng;
 use std::net::SocketAddr;
+use tallylink_core::Ecn;
 use tallylink_core::PeerId;
 use tallylink_core::wire::Writer;
 use tallylink_core::wire::packet::UnknownLabel;
@@ -17,6 +18,8 @@ pub(crate) struct Datagram {
     pub(crate) from: SocketAddr,
     /// Where it goes.
     pub(crate) to: SocketAddr,
+    /// Its mark.
+    pub(crate) ecn: Ecn,
     /// Its payload.
     pub(crate) bytes: Vec<u8>,
 }

@@ -12,8 +12,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use tallylink_core::Instant;
+use tallylink_core::{Ecn, Instant};
 
+/// All limits of time are for paths of this delay, and longer on slower ones.
+const DELAY_US: u64 = 300_000;
 /// The world may be unkind for this long at the most.
 const UNKIND_US: u64 = 40_000_000_000;
 /// When nothing goes wrong any more, everything is STORED within this time.
@@ -136,21 +138,23 @@ impl World {
         for stream in 0..self.plan.streams.len() {
             self.after(0, Happens::Produce(stream));
         }
-        self.happen_until(UNKIND_US, |w| {
+        let slowest = self.plan.paths.iter().map(|p| p.delay_us).max().unwrap_or(0);
+        let patience = slowest.div_ceil(DELAY_US).max(1);
+        self.happen_until(UNKIND_US * patience, |w| {
             w.next_fault == w.plan.faults.len() && w.report.packets >= w.plan.packets && w.all_up()
         })?
         .ok_or("the unkind part of the world has no end")?;
         self.calm_down();
-        self.happen_until(self.now + PROGRESS_US, Self::finished)?.ok_or_else(|| self.unfinished())?;
+        self.happen_until(self.now + PROGRESS_US * patience, Self::finished)?.ok_or_else(|| self.unfinished())?;
         self.audit()?;
-        self.rest()
+        self.rest(patience)
     }
 
     /// Nothing is sent, and nothing wakes, when there is nothing to say.
-    fn rest(&mut self) -> Result<(), String> {
-        self.happen_until(self.now + SETTLE_US, |_| false)?;
+    fn rest(&mut self, patience: u64) -> Result<(), String> {
+        self.happen_until(self.now + SETTLE_US * patience, |_| false)?;
         let (packets, wakes) = (self.report.packets, self.report.wakes);
-        self.happen_until(self.now + IDLE_US, |_| false)?;
+        self.happen_until(self.now + IDLE_US * patience, |_| false)?;
         let polls = self.plan.ends.iter().any(|e| e.config.poll.is_some());
         if !polls && (self.report.packets, self.report.wakes) != (packets, wakes) {
             let (sent, woken) = (self.report.packets - packets, self.report.wakes - wakes);
@@ -229,10 +233,10 @@ impl World {
     }
 
     /// A datagram leaves.
-    pub(crate) fn sends(&mut self, from: usize, to: SocketAddr, bytes: &[u8]) {
+    pub(crate) fn sends(&mut self, from: usize, to: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         self.report.packets += 1;
         self.report.bytes += bytes.len() as u64;
-        let mut datagram = Datagram { from: self.ends[from].address, to, bytes: bytes.to_vec() };
+        let mut datagram = Datagram { from: self.ends[from].address, to, ecn, bytes: bytes.to_vec() };
         self.stranger.read(&datagram, &mut self.rng);
         let interferes = !self.calm && self.rng.chance(self.plan.stranger);
         if interferes && let Some(sent) = self.stranger.act(&mut self.rng) {
@@ -248,12 +252,12 @@ impl World {
             return;
         };
         let (device, way) = if from == GATEWAY { (other, 1) } else { (from, 0) };
-        let arrivals = self.paths[device][way].send(self.now, &datagram.bytes, &mut self.rng);
+        let arrivals = self.paths[device][way].send(self.now, ecn, &datagram.bytes, &mut self.rng);
         if arrivals.is_empty() {
             self.note(|| format!("lost: {} B to {to}", bytes.len()));
         }
         for arrival in arrivals {
-            let datagram = Datagram { bytes: arrival.bytes, ..datagram };
+            let datagram = Datagram { bytes: arrival.bytes, ecn: arrival.ecn, ..datagram };
             self.after(arrival.at - self.now, Happens::Arrival(datagram));
         }
     }

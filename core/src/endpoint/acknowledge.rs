@@ -5,11 +5,12 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx};
+use crate::recovery::congestion::Acked;
 use crate::recovery::rtt::MAX_ACK_DELAY;
 use crate::recovery::sent::{Carried, Flight, Sent, Slot, State, stream_links};
 use crate::storage::of_link;
 use crate::time::{Duration, Instant};
-use crate::wire::{AckRanges, PacketRange};
+use crate::wire::{AckRanges, EcnCounts, PacketRange};
 
 /// The most ranges of one ACK that are looked at; the largest numbers come first.
 const RANGES: usize = 64;
@@ -19,19 +20,36 @@ const REPEATS: usize = 16;
 const LATE: u64 = 128;
 
 impl<C: Crypto> Cx<'_, C> {
-    pub(super) fn on_ack(&mut self, ix: LinkIx, at: PeerIx, delay_us: u64, ranges: AckRanges<'_>) -> Result<(), Stop> {
-        let next = self.p.peers.get(at.at()).map_or(0, |p| p.session.tx_next);
+    pub(super) fn on_ack(
+        &mut self,
+        ix: LinkIx,
+        at: PeerIx,
+        delay_us: u64,
+        ranges: AckRanges<'_>,
+        ecn: Option<EcnCounts>,
+    ) -> Result<(), Stop> {
+        let (next, marks) = self.p.peers.get(at.at()).map_or((0, false), |p| (p.session.tx_next, p.session.ecn));
+        if ecn.is_some() && !self.st.config.ecn {
+            // It was not announced.
+            return Err(Stop::Fault(Fault::BadFrame));
+        }
         let largest = ranges.largest();
         if largest >= next {
             return Err(Stop::Fault(Fault::AckOfUnsent));
         }
         let mut table = heapless::Vec::<PacketRange, RANGES>::new();
         ranges.into_iter().map_while(|r| table.push(r).ok()).for_each(drop);
+        let skipped = self.p.links.get(ix.at()).and_then(|l| l.recovery.skipped);
+        if skipped.is_some_and(|n| table.iter().any(|r| r.low <= n && n <= r.high)) {
+            return Err(Stop::Fault(Fault::AckOfUnsent));
+        }
         let late = self.find_late(ix, &table, next);
+        let flight = self.p.links.get(ix.at()).map_or(0, |l| l.flight.bytes);
         let newly = self.take_acknowledged(ix, &table, next);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return Ok(());
         };
+        let mut sample = None;
         // An ACK is news, too, when STORED has taken what it acknowledges out of flight already.
         let larger = link.recovery.largest_acked.is_none_or(|l| largest > l);
         if newly.any || larger {
@@ -42,6 +60,7 @@ impl<C: Crypto> Cx<'_, C> {
             if let (Some(sent), true) = (newly.largest_sent_at.or(late), larger) {
                 let delay = Duration::from_micros(delay_us).min(MAX_ACK_DELAY);
                 link.rtt.sample(self.now.since(sent), delay);
+                sample = Some(self.now.since(sent));
                 if let Some(peer) = self.p.peers.get_mut(at.at()) {
                     peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
                 }
@@ -54,9 +73,20 @@ impl<C: Crypto> Cx<'_, C> {
             if link.exchange.as_ref().is_some_and(|e| e.doubt) {
                 link.exchange = None;
             }
+            let acked = Acked { now: self.now, bytes: newly.bytes, largest, next, sample, rtt: link.rtt.smoothed() };
+            link.cc.acknowledged(&acked, flight);
+            if larger && marks && link.marks.acknowledged(newly.marked, ecn) {
+                // RFC 9000 §13.4.2.2: as a loss of the newest packet would be.
+                let sent = newly.largest_sent_at.or(late).unwrap_or(self.now);
+                link.cc.marked(sent, self.now);
+                self.st.totals.marks_heeded = self.st.totals.marks_heeded.saturating_add(1);
+            }
             self.validated(ix, at, largest);
         }
-        self.detect_losses(ix);
+        self.detect_losses(ix, newly.oldest_sent_at);
+        if newly.black_hole {
+            self.black_hole(ix);
+        }
         self.wake(ix);
         Ok(())
     }
@@ -64,12 +94,18 @@ impl<C: Crypto> Cx<'_, C> {
     /// Takes the packets that are acknowledged out of flight. The flight list has only what is out, in order, and the
     /// ranges are walked beside it: nothing else is looked at.
     fn take_acknowledged(&mut self, ix: LinkIx, ranges: &[PacketRange], next: u64) -> Newly {
-        let mut newly = Newly::default();
+        let mut newly = Newly {
+            any: false,
+            black_hole: false,
+            bytes: 0,
+            marked: 0,
+            oldest_sent_at: Instant::NEVER,
+            largest_sent_at: None,
+        };
         let each = self.st.config.in_flight as usize;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return newly;
         };
-        let in_use = link.flight.bytes.saturating_mul(2) >= link.cc.window();
         let mut ascending = ranges.iter().rev().peekable();
         let mut slot = link.flight.out.front;
         while let Some(here) = slot.some() {
@@ -88,10 +124,13 @@ impl<C: Crypto> Cx<'_, C> {
                 break;
             };
             link.flight.free(table, here);
-            if !sent.carried.has(Carried::PROBE) {
-                link.cc.acknowledged(u64::from(sent.size), sent.sent_at, in_use);
+            if !sent.carried.has(Carried::PROBE) && link.cc.counts(sent.sent_at) {
+                newly.bytes = newly.bytes.saturating_add(u64::from(sent.size));
             }
             newly.any = true;
+            newly.black_hole |= self.size_arrived(ix, &sent);
+            newly.marked = newly.marked.saturating_add(u64::from(sent.carried.has(Carried::MARKED)));
+            newly.oldest_sent_at = newly.oldest_sent_at.min(sent.sent_at);
             newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
             self.chunk_arrived(ix, here, &sent);
         }
@@ -180,6 +219,8 @@ impl<C: Crypto> Cx<'_, C> {
         }
         link.flight.free(table, slot);
         self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
+        self.size_arrived(ix, &sent);
+        let link = self.p.links.get_mut(ix.at())?;
         if sent.carried.has(Carried::COUNTED) {
             let behind = link.recovery.largest_acked.map_or(0, |l| (l as u32).wrapping_sub(sent.number));
             let age = self.now.since(sent.sent_at);
@@ -216,7 +257,8 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Declares packets lost that were overtaken by enough others or for long enough (RFC 9002 §6.1).
-    pub(super) fn detect_losses(&mut self, ix: LinkIx) {
+    /// The oldest packet that was acknowledged just before was sent at `acknowledged_from`.
+    pub(super) fn detect_losses(&mut self, ix: LinkIx, acknowledged_from: Instant) {
         let each = self.st.config.in_flight as usize;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -245,11 +287,14 @@ impl<C: Crypto> Cx<'_, C> {
             }
             link.flight.lose(table, slot);
             self.st.totals.packets_lost = self.st.totals.packets_lost.saturating_add(1);
+            link.size_lost(&sent, self.now);
             let (stream, number) = (sent.stream, sent.number);
             first.get_or_insert(sent.sent_at);
             last = sent.sent_at;
             if !link.outbound.busy && !sent.carried.has(Carried::PROBE) {
-                link.cc.lost(sent.sent_at, self.now);
+                if link.cc.lost(sent.sent_at, self.now) {
+                    link.recovery.reordering.recovery_begins();
+                }
                 if let Some(sent) = table.get_mut(slot.0 as usize) {
                     sent.carried = sent.carried.with(Carried::COUNTED);
                 }
@@ -258,11 +303,11 @@ impl<C: Crypto> Cx<'_, C> {
                 self.skip_lost(ix, stream, number);
             }
         }
-        // RFC 9002 §7.6: everything over three probe timeouts was lost.
+        // RFC 9002 §7.6: everything over three probe timeouts was lost, and nothing between was acknowledged.
         let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         if let Some(first) = first {
             let span = link.rtt.probe_timeout().times(3);
-            if last.since(first) > span && !link.outbound.busy {
+            if last.since(first) > span && acknowledged_from > last && !link.outbound.busy {
                 link.cc.persistent_congestion();
             }
             self.wake(ix);
@@ -271,9 +316,17 @@ impl<C: Crypto> Cx<'_, C> {
 }
 
 /// What an ACK newly acknowledged.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Newly {
     any: bool,
+    /// Only smaller datagrams arrive than those that leave.
+    black_hole: bool,
+    /// Bytes that let the congestion window grow.
+    bytes: u64,
+    /// How many had left marked.
+    marked: u64,
+    /// When the oldest of them was sent.
+    oldest_sent_at: Instant,
     /// When the largest number of the ACK was sent, if it is among them.
     largest_sent_at: Option<Instant>,
 }

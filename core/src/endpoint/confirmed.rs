@@ -6,6 +6,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx, Position};
+use crate::recovery::congestion::Acked;
 use crate::recovery::sent::{Carried, State};
 use crate::ring;
 use crate::storage::of_link;
@@ -122,7 +123,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         let below = below.min(s.next);
         let limit = Position::start_of(below);
-        let in_use = link.flight.bytes.saturating_mul(2) >= link.cc.window();
+        let (flight, mut acknowledged) = (link.flight.bytes, 0u64);
         while let Some(slot) = s.unacked.front.some() {
             let Some(sent) = table.get(slot.0 as usize) else {
                 break;
@@ -131,12 +132,18 @@ impl<C: Crypto> Cx<'_, C> {
                 break;
             }
             // STORED is as good as an ACK; what the sender gives up is not.
-            if why == Freed::Stored && sent.state == State::Flight && !sent.carried.has(Carried::PROBE) {
-                link.cc.acknowledged(u64::from(sent.size), sent.sent_at, in_use);
+            let counts =
+                sent.state == State::Flight && !sent.carried.has(Carried::PROBE) && link.cc.counts(sent.sent_at);
+            if why == Freed::Stored && counts {
+                acknowledged = acknowledged.saturating_add(u64::from(sent.size));
             }
             link.flight.free(table, slot);
             s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
         }
+        let largest = link.recovery.largest_acked.unwrap_or(0);
+        let rtt = link.rtt.smoothed();
+        let acked = Acked { now: self.now, bytes: acknowledged, largest, next: largest, sample: None, rtt };
+        link.cc.acknowledged(&acked, flight);
         let start = s.ring_start as usize;
         let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).unwrap_or(&[]);
         let bytes = ring::span(ring, s.head_at, below.saturating_sub(s.head));

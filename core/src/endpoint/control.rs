@@ -9,8 +9,8 @@ use crate::link::{ACK_RANGES, Say};
 use crate::peer::End;
 use crate::storage::Parts;
 use crate::time::Instant;
-use crate::wire::frame::write_ack;
-use crate::wire::{Frame, Open, PacketRange, QueryFor, Writer};
+use crate::wire::frame::{write_ack, write_ack_ecn};
+use crate::wire::{EcnCounts, Frame, Open, PacketRange, QueryFor, Writer};
 
 /// The most bytes of such frames in one packet.
 pub(super) const CONTROL_MAX: usize = 288;
@@ -174,7 +174,15 @@ impl<K> Look<'_, '_, K> {
         }
         merge(&mut ranges);
         let delay = self.now.since(link.ack.largest_at).as_micros();
-        control.add(limit, |w| write_ack(w, delay, &ranges).map(|_| ()))
+        let counts = link.marks.received;
+        let marks = counts != EcnCounts::NONE && self.p.peers.get(link.peer.at()).is_some_and(|p| p.session.ecn);
+        control.add(limit, |w| {
+            match marks {
+                true => write_ack_ecn(w, delay, &ranges, &counts),
+                false => write_ack(w, delay, &ranges),
+            }
+            .map(|_| ())
+        })
     }
 
     fn compose_streams(&self, ix: LinkIx, limit: usize, control: &mut Control) {

@@ -8,6 +8,7 @@ use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::link::Link;
 use crate::path::Path;
 use crate::peer::{End, Peer, Provision, Session};
+use crate::recovery::mtu::Mtu;
 use crate::recovery::sent::{Flight, Sent};
 use crate::storage::of_link;
 use crate::stream::{InStream, OutStream};
@@ -161,12 +162,16 @@ impl<C: Crypto> Cx<'_, C> {
         let datagram = self.st.config.initial_datagram;
         let link = self.p.links.get_mut(ix.at())?;
         self.st.free_links = link.next;
-        *link = Link::new(at, self.now, datagram, peer.rtt());
+        *link = Link::new(at, self.now, self.st.config.congestion, datagram, peer.rtt());
         if peer.session.lives() {
             (link.tx, link.rx) = expand(self.crypto, peer.end, &peer.session);
             link.window = Window::restore(peer.session.rx_next, peer.session.rx_bits, words);
             link.recovery.oldest_unacked = peer.session.tx_next;
-            link.path.datagram = datagram.min(peer.session.limits.max_datagram);
+            let most = self.st.config.max_datagram.min(peer.session.limits.max_datagram);
+            // What the last link of the session found out.
+            link.path.datagram = if peer.datagram > 0 { peer.datagram } else { datagram }.min(most);
+            link.cc.set_datagram(link.path.datagram);
+            link.mtu = Mtu::new(most);
             if !peer.path_validated {
                 // It gets what its packets allow, as before.
                 link.path.budget = 0;
@@ -194,7 +199,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
-        let fresh = Link::new(link.peer, self.now, self.st.config.initial_datagram, link.rtt.memory());
+        let (law, datagram) = (self.st.config.congestion, self.st.config.initial_datagram);
+        let fresh = Link::new(link.peer, self.now, law, datagram, link.rtt.memory());
         let old = core::mem::replace(link, fresh);
         link.next = old.next;
         link.ready = old.ready;
@@ -203,6 +209,7 @@ impl<C: Crypto> Cx<'_, C> {
         link.deadline = old.deadline;
         link.heap_at = old.heap_at;
         link.exchange = old.exchange;
+        link.marks = old.marks.anew();
         link.flight = Flight::default();
     }
 
@@ -219,6 +226,7 @@ impl<C: Crypto> Cx<'_, C> {
             peer.session.rx_next = link.window.next();
             peer.session.rx_bits = link.window.newest(words);
             peer.rtt_us = u32::try_from(link.rtt.memory().as_micros()).unwrap_or(u32::MAX);
+            peer.datagram = link.path.datagram;
             peer.link = LinkIx::NONE;
         }
         if !link.flight.is_empty() || link.flight.remembers {

@@ -1,7 +1,7 @@
 //! The endpoint: every call that a driver makes. What happens inside is split by what happens: a session opens
 //! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`], [`confirmed`]),
 //! something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
-//! [`links`]).
+//! [`links`]), a path changes ([`roam`], [`size`]).
 
 mod acknowledge;
 mod chunk;
@@ -19,6 +19,7 @@ mod roam;
 mod seal;
 mod session;
 mod setup;
+mod size;
 mod state;
 mod timeout;
 mod timers;
@@ -35,7 +36,7 @@ use crate::discard::{Counters, Discard, Fault};
 use crate::error::{Error, PushError};
 use crate::event::Event;
 use crate::ids::{Epoch, InIx, KeyId, Name, OutIx, PeerIx};
-use crate::path::Path;
+use crate::path::{Ecn, Path};
 use crate::peer::Provision;
 use crate::storage::{Parts, Storage};
 use crate::stream::EpochSource;
@@ -162,7 +163,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
 
     // Network. After any call: peek and seal until `None`, drain events, arm `next_timeout`.
 
-    /// Takes one datagram. It is decrypted in place.
+    /// Takes one datagram, which arrived with the mark `ecn`. It is decrypted in place.
     ///
     /// # Errors
     /// A [`Discard`] reason, which is counted already.
@@ -170,9 +171,11 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         &mut self,
         now: Instant,
         path: &Path,
+        ecn: Ecn,
         datagram: &mut [u8],
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
+        self.state.mark = ecn;
         let handled = self.receive(now, path, datagram, to);
         if let Err(why) = handled {
             self.state.counters.count_discard(why);
@@ -208,7 +211,7 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         if out.len() != usize::from(envelope.len) {
             return false;
         }
-        self.cx(now).seal(plan, out)
+        self.cx(now).seal(plan, envelope.ecn, out)
     }
 
     /// The system did not take a datagram that was sealed for this peer.

@@ -3,10 +3,11 @@
 
 use super::Cx;
 use super::chunk::PlannedChunk;
-use super::control::{CONTROL_MAX, Look};
+use super::control::{CONTROL_MAX, Look, Said};
+use super::timeout::PROBES_BEFORE_UNMARKED;
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::ids::{LinkIx, OutIx, PeerIx};
-use crate::path::Path;
+use crate::path::{Ecn, Path};
 use crate::peer::End;
 use crate::recovery::sent::{Flight, Sent};
 use crate::ring::Stop;
@@ -21,6 +22,8 @@ pub struct Envelope {
     pub path: Path,
     /// Bytes of UDP payload.
     pub len: u16,
+    /// The mark that it leaves with: ECT(0) or none.
+    pub ecn: Ecn,
     /// The largest datagram of this path now: packets of this length can share one segmented send, and a shorter one ends it.
     pub segment: u16,
 }
@@ -40,6 +43,13 @@ pub(super) enum What {
     Sealed(Sealed),
 }
 
+impl What {
+    /// True of a packet that asks for an ACK.
+    fn asks(&self, said: &Said) -> bool {
+        matches!(self, Self::Sealed(sealed) if sealed.chunk.is_some() || said.elicits)
+    }
+}
+
 /// A sealed packet to be; its control frames are composed already.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sealed {
@@ -50,6 +60,8 @@ pub(super) struct Sealed {
     pub(super) chunk: Option<PlannedChunk>,
     pub(super) padding: usize,
     pub(super) probe: bool,
+    /// It tries a larger datagram, and carries nothing.
+    pub(super) size: bool,
 }
 
 impl<C: Crypto> Cx<'_, C> {
@@ -62,8 +74,14 @@ impl<C: Crypto> Cx<'_, C> {
             }
             if let Some(plan) = self.plan(ix) {
                 let peer = self.p.peers.get(plan.at.at())?;
-                let segment = self.p.links.get(ix.at())?.path.datagram;
-                let envelope = Envelope { peer: plan.at, path: peer.path, len: plan.len, segment };
+                let link = self.p.links.get(ix.at())?;
+                // RFC 9000 §13.4: an address that has not answered gets nothing marked. Nor does a packet leave marked that
+                // asks for no answer: on a path that drops marks its sender would never learn of it.
+                let marks = peer.session.ecn && peer.path_validated && plan.what.asks(&self.control.said);
+                let heard = link.recovery.unanswered < PROBES_BEFORE_UNMARKED;
+                let ecn = if marks && heard { link.marks.next() } else { Ecn::NotEct };
+                let segment = link.path.datagram;
+                let envelope = Envelope { peer: plan.at, path: peer.path, len: plan.len, ecn, segment };
                 self.st.plan = Some(plan);
                 return Some(envelope);
             }
@@ -82,7 +100,9 @@ impl<C: Crypto> Cx<'_, C> {
         if !peer.has_session() {
             return None;
         }
-        let (sealed, len) = self.plan_sealed(ix, peer.session.tx_next)?;
+        let skips = self.p.links.get(ix.at())?.recovery.skips_next;
+        let next = peer.session.tx_next;
+        let (sealed, len) = self.plan_sealed(ix, if skips == Some(next) { next.saturating_add(1) } else { next })?;
         Some(Plan { link: ix, at, len, what: What::Sealed(sealed) })
     }
 
@@ -91,7 +111,7 @@ impl<C: Crypto> Cx<'_, C> {
         let link = self.p.links.get(ix.at())?;
         // An address that has not answered gets what its budget allows.
         let budget = usize::try_from(link.path.budget).unwrap_or(usize::MAX);
-        let datagram = usize::from(link.path.datagram).min(budget);
+        let datagram = usize::from(link.datagram()).min(budget);
         let room = datagram.checked_sub(header.len)?.checked_sub(TAG_LEN)?;
         let (due, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
         // Without a free slot nothing leaves that asks for an ACK; a probe timeout makes room then. The last one is kept for
@@ -102,6 +122,13 @@ impl<C: Crypto> Cx<'_, C> {
         let may_send = !parked && (probe || free.is_some_and(|n| self.may_send(ix, n, datagram)));
         let link = self.p.links.get(ix.at())?;
         let has_data = may_send && (!link.flight.lost.is_empty() || link.outbound.front != OutIx::NONE);
+        if has_data
+            && !probe
+            && spare
+            && let Some(room) = self.size_probe(ix, header.len)
+        {
+            return self.plan_size_probe(header, free?, room);
+        }
         let look = Look { st: self.st, p: &self.p, now: self.now };
         look.compose(ix, room, has_data, free.is_some(), self.control);
         let mut chunk = None;
@@ -111,10 +138,14 @@ impl<C: Crypto> Cx<'_, C> {
                 chunk = self.plan_new(ix, room);
             }
             if chunk.is_none() {
+                self.not_held_back(ix);
                 // What only goes along has no company after all.
                 let look = Look { st: self.st, p: &self.p, now: self.now };
                 look.compose(ix, room, false, free.is_some(), self.control);
             }
+        }
+        if may_send && !has_data {
+            self.not_held_back(ix);
         }
         if probe && chunk.is_none() && !self.control.said.elicits {
             self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
@@ -137,7 +168,27 @@ impl<C: Crypto> Cx<'_, C> {
         };
         // A skipped number may need a longer header only beyond the reach of the shortest: then the next plan has it.
         let short = header.short.map(|h| DataHeader { truncated: number as u32, ..h });
-        let sealed = Sealed { number, short, header_len: header.len, chunk, padding, probe: probe && chunk.is_some() };
+        let sealed = Sealed {
+            number,
+            short,
+            header_len: header.len,
+            chunk,
+            padding,
+            probe: probe && chunk.is_some(),
+            size: false,
+        };
+        Some((sealed, u16::try_from(len).ok()?))
+    }
+
+    /// PING and PADDING: whether a datagram of this size passes (RFC 8899 §4.1).
+    fn plan_size_probe(&mut self, header: Header, number: u64, room: usize) -> Option<(Sealed, u16)> {
+        self.control.clear();
+        self.control.add(CONTROL_MAX, |w| crate::wire::Frame::Ping.write(w));
+        self.control.said.elicits = true;
+        let short = header.short.map(|h| DataHeader { truncated: number as u32, ..h });
+        let padding = room.saturating_sub(self.control.len());
+        let len = header.len.saturating_add(room).saturating_add(TAG_LEN);
+        let sealed = Sealed { number, short, header_len: header.len, chunk: None, padding, probe: true, size: true };
         Some((sealed, u16::try_from(len).ok()?))
     }
 
@@ -170,12 +221,14 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let window = link.cc.window();
         if link.flight.bytes.saturating_add(datagram as u64) > window {
+            link.cc.held_back(true, self.now);
             return false;
         }
         let (rtt, doubling) = (link.rtt.smoothed(), link.cc.in_slow_start());
         if !link.pacer.ready(datagram as u64) {
             link.pacer.refill(self.now, window, rtt, doubling, link.path.datagram);
             if !link.pacer.ready(datagram as u64) {
+                link.cc.held_back(true, self.now);
                 return false;
             }
         }
@@ -189,6 +242,13 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
+    /// There is nothing to send, or the other end has no room for it: the window is not to blame.
+    fn not_held_back(&mut self, ix: LinkIx) {
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            link.cc.held_back(false, self.now);
+        }
+    }
+
     fn taken(table: &[Sent], number: u64) -> bool {
         table.get(Flight::slot(table, number).0 as usize).is_none_or(Sent::outstanding)
     }
@@ -198,7 +258,8 @@ impl<C: Crypto> Cx<'_, C> {
         let each = self.st.config.in_flight as usize;
         let start = ix.at().saturating_mul(each);
         let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
-        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n))
+        let skips = self.p.links.get(ix.at()).and_then(|l| l.recovery.skips_next);
+        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n) && skips != Some(*n))
     }
 }
 

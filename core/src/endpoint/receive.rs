@@ -6,7 +6,7 @@ use crate::deliver::Deliver;
 use crate::discard::{Discard, Fault};
 use crate::ids::{LinkIx, PeerId, PeerIx};
 use crate::link::ACK_RANGES;
-use crate::path::Path;
+use crate::path::{Ecn, Path};
 use crate::peer::End;
 use crate::storage::of_link;
 use crate::time::Instant;
@@ -249,6 +249,7 @@ impl<C: Crypto> Cx<'_, C> {
             link.ack.largest_at = self.now;
         }
         link.window.insert(words, number);
+        link.marks.arrived(self.st.mark);
         self.renew_for_the_other_end(ix, number);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -275,8 +276,9 @@ impl<C: Crypto> Cx<'_, C> {
             (link.say.busy, link.say.credit) = (false, true);
         }
         link.ack.asked = link.ack.asked.saturating_add(1);
-        // RFC 9000 §13.2.1: two packets, or one out of order, are acknowledged at once.
-        if link.ack.asked >= 2 || !in_order || link.ack.changed.len() >= ACK_RANGES.saturating_sub(1) {
+        // RFC 9000 §13.2.1: two packets, one out of order, or one that a router marked, are acknowledged at once.
+        let marked = self.st.mark == Ecn::Ce;
+        if link.ack.asked >= 2 || !in_order || marked || link.ack.changed.len() >= ACK_RANGES.saturating_sub(1) {
             link.ack.now = true;
         } else if link.ack.due == Instant::NEVER {
             link.ack.due = self.now + self.st.config.max_ack_delay;
@@ -306,7 +308,7 @@ impl<C: Crypto> Cx<'_, C> {
     ) -> Result<(), Stop> {
         match *frame {
             Frame::Chunk(chunk) => self.on_chunk(ix, at, chunk, to),
-            Frame::Ack { delay_us, ranges } => self.on_ack(ix, at, delay_us, ranges),
+            Frame::Ack { delay_us, ranges, ecn } => self.on_ack(ix, at, delay_us, ranges, ecn),
             Frame::Padding(_) => Ok(()),
             Frame::Ping => {
                 if let Some(link) = self.p.links.get_mut(ix.at()) {

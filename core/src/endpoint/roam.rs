@@ -6,10 +6,9 @@ use crate::crypto::Crypto;
 use crate::ids::{LinkIx, PeerIx};
 use crate::path::Path;
 use crate::peer::End;
+use crate::recovery::mtu::BASE_DATAGRAM;
 use crate::time::Instant;
 
-/// The datagram size that every path is taken to carry.
-pub(super) const BASE_DATAGRAM: u16 = 1200;
 /// With less than this left, nothing is sent to an address that has not answered.
 pub(super) const LEAST_BUDGET: u64 = 64;
 /// An address that has not answered gets at most this many times the bytes that came from it.
@@ -58,6 +57,8 @@ impl<C: Crypto> Cx<'_, C> {
             link.path.budget = if back { u64::MAX } else { 0 };
             link.path.since = peer.session.tx_next;
             link.path.datagram = link.path.datagram.min(BASE_DATAGRAM);
+            link.mtu.fell_back(true, self.now);
+            link.marks.other_path();
             link.say.ping = true;
         }
         if !peer.path_validated && peer.end == Some(End::Gateway) {
@@ -96,6 +97,8 @@ impl<C: Crypto> Cx<'_, C> {
         };
         link.path.fallback_at = Instant::NEVER;
         if let Some(path) = link.path.fallback.take() {
+            link.mtu.fell_back(true, self.now);
+            link.marks.other_path();
             peer.path = path;
             peer.path_validated = true;
             link.path.budget = u64::MAX;

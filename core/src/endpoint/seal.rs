@@ -6,14 +6,21 @@ use super::{Cx, SendFault};
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx, Position};
+use crate::path::Ecn;
 use crate::peer::End;
 use crate::recovery::sent::{Carried, Flight, Sent, State, stream_links};
 use crate::ring;
 use crate::storage::of_link;
 use crate::wire::{LongData, NoRoom, Writer};
 
+/// At the latest every 2^14 packets that are not known to be received one asks for an ACK (wire-format §8.1).
+const UNKNOWN_BITS: u32 = 14;
+/// One packet number of so many at least is skipped, and at most of so many more: seldom, and nobody can tell which.
+const SKIP_LEAST: u64 = 32;
+const SKIP_MASK: u32 = 0x3ff;
+
 impl<C: Crypto> Cx<'_, C> {
-    pub(super) fn seal(&mut self, plan: Plan, out: &mut [u8]) -> bool {
+    pub(super) fn seal(&mut self, plan: Plan, mark: Ecn, out: &mut [u8]) -> bool {
         let (ix, at) = (plan.link, plan.at);
         let size = out.len() as u64;
         let done = match &plan.what {
@@ -21,7 +28,7 @@ impl<C: Crypto> Cx<'_, C> {
             What::Sealed(sealed) => {
                 let written = self.write_sealed(ix, at, sealed, out).is_ok();
                 debug_assert!(written, "a plan fits its length");
-                written && self.enter(ix, at, sealed, out.len())
+                written && self.enter(ix, at, sealed, mark, out.len())
             }
         };
         if !done {
@@ -68,26 +75,48 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// The packet number is spent: what the packet carried is in flight.
-    fn enter(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, size: usize) -> bool {
+    fn enter(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, mark: Ecn, size: usize) -> bool {
         let Some(peer) = self.p.peers.get_mut(at.at()) else {
             return false;
         };
-        peer.session.tx_next = sealed.number.saturating_add(1);
+        let next = sealed.number.saturating_add(1);
+        let before = core::mem::replace(&mut peer.session.tx_next, next);
         let renew =
             peer.end == Some(End::Device) && peer.session.tx_next >= peer.session.soft_packet_limit(&self.st.config);
         self.st.totals.packets_sent = self.st.totals.packets_sent.saturating_add(1);
         let said = self.control.said;
         self.said(ix, said);
         if sealed.chunk.is_some() || said.elicits {
-            self.enter_flight(ix, sealed, size);
+            self.enter_flight(ix, sealed, mark, size);
         }
         if renew {
             self.start_exchange(ix);
         }
+        if mark == Ecn::Ect0
+            && let Some(link) = self.p.links.get_mut(ix.at())
+        {
+            link.marks.left();
+        }
+        self.number_spent(ix, before, next);
         true
     }
 
-    fn enter_flight(&mut self, ix: LinkIx, sealed: &Sealed, size: usize) {
+    /// The next packet number is `next` now.
+    fn number_spent(&mut self, ix: LinkIx, before: u64, next: u64) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else {
+            return;
+        };
+        // An end that only acknowledges is never acknowledged itself, unless it asks.
+        let unknown = |number: u64| number.saturating_sub(link.recovery.oldest_unacked) >> UNKNOWN_BITS;
+        link.say.ping |= unknown(before) != unknown(next);
+        if link.recovery.skips_next.is_none_or(|n| n < next) {
+            let draw = u64::from(self.st.draw_u32() & SKIP_MASK);
+            let passed = link.recovery.skips_next.replace(next.saturating_add(SKIP_LEAST).saturating_add(draw));
+            link.recovery.skipped = passed.or(link.recovery.skipped);
+        }
+    }
+
+    fn enter_flight(&mut self, ix: LinkIx, sealed: &Sealed, mark: Ecn, size: usize) {
         let each = self.st.config.in_flight as usize;
         let table = of_link(self.p.sent, ix, each);
         let slot = Flight::slot(table, sealed.number);
@@ -108,6 +137,13 @@ impl<C: Crypto> Cx<'_, C> {
         };
         if sealed.probe {
             entry.carried = entry.carried.with(Carried::PROBE);
+        }
+        if mark == Ecn::Ect0 {
+            entry.carried = entry.carried.with(Carried::MARKED);
+        }
+        if sealed.size {
+            entry.carried = entry.carried.with(Carried::SIZE);
+            link.mtu.left(size as u16, link.path.datagram);
         }
         let Some(chunk) = sealed.chunk else {
             link.flight.insert(table, slot, entry);
@@ -212,11 +248,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(ix) = self.p.peers.get(at.at()).and_then(|p| p.link.some()) else {
             return;
         };
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
         match why {
-            SendFault::TooBig => link.path.datagram = link.path.datagram.min(super::roam::BASE_DATAGRAM),
+            SendFault::TooBig => self.size_refused(ix),
             // Loss recovery finds out.
             SendFault::Lost => {}
         }

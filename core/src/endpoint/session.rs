@@ -11,7 +11,8 @@ use crate::link::{Exchange, LongHeader};
 use crate::peer::{End, Session};
 use crate::recovery::rtt::Rtt;
 use crate::time::{Duration, Instant};
-use crate::wire::handshake::VERSION;
+use crate::wire::frame;
+use crate::wire::handshake::{VERSION, reads};
 use crate::wire::packet::UnknownLabel;
 use crate::wire::{Hello, Packet, RejectReason, Welcome, Writer};
 
@@ -76,7 +77,7 @@ impl<C: Crypto> Cx<'_, C> {
             suites: self.st.suites.raw(),
             label,
             limits: self.st.config.limits(),
-            tlvs: &[],
+            tlvs: self.st.config.extensions(),
         }
     }
 
@@ -159,6 +160,7 @@ impl<C: Crypto> Cx<'_, C> {
             granted: u64::from(self.st.config.first_credit),
             ours: hello.label,
             gateway_boot: boot,
+            ecn: self.st.config.ecn && reads(welcome.tlvs, frame::kind::ACK_ECN),
             ..Session::none()
         };
         let (tx, rx) = expand(self.crypto, Some(End::Device), &session);
@@ -174,11 +176,11 @@ impl<C: Crypto> Cx<'_, C> {
         }
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             (link.tx, link.rx) = (tx, rx);
-            link.path.datagram = self.st.config.initial_datagram.min(welcome.limits.max_datagram);
             link.long = Some(LongHeader { key: hello.key, nonce: hello.nonce, gateway_nonce: welcome.gateway_nonce });
             // With nothing to send, a PING still lets the session go live at the gateway.
             link.say.ping = true;
         }
+        self.begin_size(ix, at);
         self.name_epochs(at, &hello.nonce, &welcome.gateway_nonce);
         self.st.totals.sessions = self.st.totals.sessions.saturating_add(1);
         self.tell_peer(at, |news| news.connected = true);

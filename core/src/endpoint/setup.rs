@@ -9,7 +9,8 @@ use crate::discard::{Discard, Fault};
 use crate::ids::{Boot, Label, PeerIx};
 use crate::path::Path;
 use crate::peer::{End, Session};
-use crate::wire::handshake::{HELLO_CORE_MAX, VERSION, WELCOME_CORE_MAX};
+use crate::wire::frame;
+use crate::wire::handshake::{HELLO_CORE_MAX, VERSION, WELCOME_CORE_MAX, reads};
 use crate::wire::packet::{UnknownLabel, kind};
 use crate::wire::{Hello, LongData, Reject, RejectReason, Welcome, Writer};
 
@@ -85,7 +86,7 @@ impl<C: Crypto> Cx<'_, C> {
             gateway_nonce,
             suite: suite.number(),
             limits: self.st.config.limits(),
-            tlvs: &[],
+            tlvs: self.st.config.extensions(),
         }
     }
 
@@ -151,6 +152,7 @@ impl<C: Crypto> Cx<'_, C> {
             window: u64::from(hello.limits.credit),
             granted: u64::from(self.st.config.first_credit),
             theirs: hello.label,
+            ecn: self.st.config.ecn && reads(hello.tlvs, frame::kind::ACK_ECN),
             ..Session::none()
         })
     }
@@ -172,7 +174,6 @@ impl<C: Crypto> Cx<'_, C> {
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
         let peer = self.p.peers.get_mut(at.at())?;
-        let datagram = self.st.config.initial_datagram.min(session.limits.max_datagram);
         peer.session = session;
         peer.session.ours = Label(random.checked_shl(bits).unwrap_or(0) | at.0);
         peer.last_live = counter;
@@ -183,10 +184,10 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let link = self.p.links.get_mut(ix.at())?;
         (link.tx, link.rx) = (tx, rx);
-        link.path.datagram = datagram;
         link.say.label = true;
         self.st.totals.sessions = self.st.totals.sessions.saturating_add(1);
         self.tell_peer(at, |news| (news.connected, news.id_used_twice) = (true, news.id_used_twice | returned));
+        self.begin_size(ix, at);
         self.requeue_streams(ix);
         Some(ix)
     }

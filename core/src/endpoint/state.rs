@@ -5,6 +5,7 @@ use crate::config::{Config, ConfigError};
 use crate::crypto::{self, Suite, Suites};
 use crate::discard::Counters;
 use crate::ids::{Boot, LinkIx, OutIx, PeerIx};
+use crate::path::Ecn;
 use crate::storage::Parts;
 use crate::time::Instant;
 
@@ -40,6 +41,8 @@ pub(super) struct State {
     /// Peers towards which this end is the gateway.
     pub(super) devices: u32,
     pub(super) plan: Option<Plan>,
+    /// The mark of the datagram that is being handled.
+    pub(super) mark: Ecn,
     pub(super) counters: Counters,
     pub(super) totals: Totals,
 }
@@ -55,6 +58,10 @@ pub struct Totals {
     pub packets_lost: u64,
     /// Packets declared lost whose ACK came late.
     pub losses_spurious: u64,
+    /// Times that a router's mark told of congestion.
+    pub marks_heeded: u64,
+    /// Times that a path was found to carry less than before.
+    pub paths_shrunk: u64,
     /// Chunks that were sent again.
     pub chunks_repeated: u64,
     /// Probe timeouts.
@@ -161,6 +168,7 @@ impl State {
             gateways: heapless::Vec::new(),
             devices: 0,
             plan: None,
+            mark: Ecn::NotEct,
             counters: Counters::default(),
             totals: Totals::default(),
         };

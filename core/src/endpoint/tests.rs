@@ -6,7 +6,7 @@ use super::Endpoint;
 use crate::crypto::{Psk, Soft, SoftKey, Suite, Suites};
 use crate::wire::{DataHeader, Open, number};
 use crate::{
-    Accept, Batch, BootSeed, Config, Deliver, End, Epoch, EpochSource, Fault, Fixed, Full, Handled, InIx, Instant,
+    Accept, Batch, BootSeed, Config, Deliver, Ecn, End, Epoch, EpochSource, Fault, Fixed, Full, Handled, InIx, Instant,
     KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal, Storage,
 };
 use std::vec;
@@ -155,7 +155,7 @@ fn transmit(side: &mut Side, now: Instant) -> Vec<Vec<u8>> {
 
 fn take(side: &mut Side, now: Instant, packet: &mut [u8]) -> Option<usize> {
     let path = Path::to("127.0.0.1:1".parse().expect("an address"));
-    let handled = side.endpoint.handle_datagram(now, &path, packet, &mut side.inbox);
+    let handled = side.endpoint.handle_datagram(now, &path, Ecn::NotEct, packet, &mut side.inbox);
     side.endpoint.stored(now, InIx(0), side.inbox.epoch, side.inbox.next);
     match handled {
         Ok(Handled::Reply(len)) => Some(len),

@@ -18,6 +18,10 @@ const QUERY_FIRST: Duration = Duration::from_millis(500);
 const QUERY_MAX: Duration = Duration::from_secs(5);
 /// After so many unanswered probes every probe is accompanied by a HELLO.
 const PROBES_BEFORE_HELLO: u32 = 2;
+/// ... and packets are as small as every path carries.
+pub(super) const PROBES_BEFORE_SMALL: u32 = 2;
+/// ... and packets leave unmarked: the path may drop what is marked.
+pub(super) const PROBES_BEFORE_UNMARKED: u32 = 2;
 /// After so many unanswered probes a gateway waits until the device is heard.
 const PROBES_BEFORE_PARKING: u32 = 5;
 
@@ -56,7 +60,7 @@ impl<C: Crypto> Cx<'_, C> {
             self.fall_back(ix);
         }
         if loss {
-            self.detect_losses(ix);
+            self.detect_losses(ix, Instant::NEVER);
         } else if probe_at <= now {
             self.probe(ix, at);
         }
@@ -90,6 +94,9 @@ impl<C: Crypto> Cx<'_, C> {
         link.recovery.unanswered = link.recovery.unanswered.saturating_add(1);
         let unanswered = link.recovery.unanswered;
         self.st.totals.probes = self.st.totals.probes.saturating_add(1);
+        if unanswered == PROBES_BEFORE_UNMARKED {
+            link.marks.silence();
+        }
         if !device && unanswered > PROBES_BEFORE_PARKING {
             link.recovery.parked = true;
             self.unsend_all(ix);
@@ -112,6 +119,7 @@ impl<C: Crypto> Cx<'_, C> {
         if let Some(slot) = link.flight.out.front.some() {
             let sent = table.get(slot.0 as usize).copied().unwrap_or_default();
             link.flight.lose(table, slot);
+            link.size_lost(&sent, self.now);
             if sent.carried.has(crate::recovery::sent::Carried::SKIP) {
                 self.skip_lost(ix, sent.stream, sent.number);
             }
@@ -137,7 +145,9 @@ impl<C: Crypto> Cx<'_, C> {
         let table = crate::storage::of_link(self.p.sent, ix, self.st.config.in_flight as usize);
         let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         while let Some(slot) = link.flight.out.front.some() {
+            let sent = table.get(slot.0 as usize).copied().unwrap_or_default();
             link.flight.lose(table, slot);
+            link.size_lost(&sent, self.now);
         }
         let at = link.peer;
         let mut each = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();
@@ -181,7 +191,9 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(peer) = self.p.peers.get(link.peer.at()) else {
             return Instant::NEVER;
         };
-        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() {
+        // A question is answered as well, and a PING before it would put it off again and again.
+        let asks = link.outbound.query_at != Instant::NEVER;
+        if peer.end != Some(End::Device) || link.exchange.is_some() || !link.flight.is_empty() || asks {
             return Instant::NEVER;
         }
         peer.heard + poll
@@ -271,7 +283,7 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.p.links.get(ix.at()) else {
             return Instant::NEVER;
         };
-        let datagram = u64::from(link.path.datagram).min(link.path.budget);
+        let datagram = u64::from(link.datagram()).min(link.path.budget);
         let has_data = !link.flight.lost.is_empty() || link.outbound.front != crate::ids::OutIx::NONE;
         let held = link.outbound.busy || link.outbound.wanted.is_some() || link.recovery.parked;
         let fits = link.flight.bytes.saturating_add(datagram) <= link.cc.window();

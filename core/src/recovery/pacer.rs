@@ -2,8 +2,9 @@
 
 use crate::time::{Duration, Instant};
 
-/// The bucket holds what leaves in this time: shorter timers are not to be had on most systems.
+/// The bucket holds what leaves in this time: two of the shortest timers that are to be had on most systems.
 const BURST: Duration = Duration::from_millis(2);
+const TICK: Duration = Duration::from_millis(1);
 /// The bucket never holds less than this many datagrams: a batch of the smallest GSO that pays.
 const BURST_DATAGRAMS: u64 = 16;
 
@@ -43,11 +44,15 @@ impl Pacer {
         self.tokens = self.tokens.saturating_sub(bytes);
     }
 
-    /// When `bytes` may leave, if not now.
+    /// When `bytes` may leave, if not now: not so soon that most drivers could not be in time. What the bucket gathers until
+    /// then leaves together.
     pub(crate) fn release(&self, bytes: u64, window: u64, rtt: Duration) -> Instant {
         let missing = bytes.saturating_sub(self.tokens);
         // Rounded up: a timer that comes too early finds nothing to do, again and again.
         let us = missing.saturating_mul(rtt.as_micros()).div_ceil(window.max(1));
-        self.filled + Duration::from_micros(us.max(1))
+        self.filled + Duration::from_micros(us).max(TICK)
     }
 }
+
+#[cfg(test)]
+mod tests;

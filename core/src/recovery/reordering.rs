@@ -6,17 +6,21 @@ use crate::time::Duration;
 
 /// A packet this many numbers below one that was acknowledged is lost (RFC 9002 §6.1.1), until the path shows more.
 const PACKET_THRESHOLD: u32 = 3;
+/// What was learnt is forgotten after so many recoveries that did not show it again (RFC 8985 §6.2).
+const REMEMBERED: u8 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reordering {
     packets: u32,
     /// Beyond 9/8 of the round-trip time.
     extra: Duration,
+    /// Recoveries until both are forgotten.
+    left: u8,
 }
 
 impl Reordering {
     pub(crate) const fn new() -> Self {
-        Self { packets: PACKET_THRESHOLD, extra: Duration::ZERO }
+        Self { packets: PACKET_THRESHOLD, extra: Duration::ZERO, left: 0 }
     }
 
     /// A packet that is this many numbers below one that was acknowledged is lost.
@@ -35,5 +39,17 @@ impl Reordering {
         self.packets = self.packets.max(behind.saturating_add(1).min(table >> 1));
         let late = age - rtt.loss_delay();
         self.extra = self.extra.max(late.min(rtt.smoothed()));
+        self.left = REMEMBERED;
+    }
+
+    /// The congestion window is cut for losses: another recovery begins.
+    pub(crate) fn recovery_begins(&mut self) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            *self = Self::new();
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

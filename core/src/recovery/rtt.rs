@@ -9,8 +9,8 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// No end holds an ACK back for longer, so that the other need not be told (wire-format §8).
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// No sample counts as longer: the probe timeout stays within a minute or so.
-const LONGEST: Duration = Duration::from_secs(20);
+/// No sample counts as longer: the probe timeout stays within a few minutes, and paths of a minute are served.
+const LONGEST: Duration = Duration::from_secs(64);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {

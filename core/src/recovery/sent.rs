@@ -51,6 +51,10 @@ impl Carried {
     pub(crate) const COUNTED: Self = Self(4);
     /// A probe: its loss does not cut the window.
     pub(crate) const PROBE: Self = Self(8);
+    /// It left with a mark that routers may change.
+    pub(crate) const MARKED: Self = Self(16);
+    /// A probe of the path's size, which carries nothing.
+    pub(crate) const SIZE: Self = Self(32);
 
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

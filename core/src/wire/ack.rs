@@ -11,6 +11,42 @@ pub struct PacketRange {
     pub high: u64,
 }
 
+/// How many datagrams arrived with each mark of explicit congestion notification (RFC 9000 §19.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts {
+    /// With ECT(0).
+    pub ect0: u64,
+    /// With ECT(1).
+    pub ect1: u64,
+    /// With CE.
+    pub ce: u64,
+}
+
+impl EcnCounts {
+    /// None at all.
+    pub const NONE: Self = Self { ect0: 0, ect1: 0, ce: 0 };
+
+    /// How long they are on the wire.
+    pub(super) fn wire_len(&self) -> usize {
+        use super::varint::len;
+        len(self.ect0).saturating_add(len(self.ect1)).saturating_add(len(self.ce))
+    }
+
+    pub(super) fn parse(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self { ect0: r.varint()?, ect1: r.varint()?, ce: r.varint()? })
+    }
+
+    /// Writes them, behind the ranges.
+    ///
+    /// # Errors
+    /// [`NoRoom`] when they do not fit.
+    pub fn write(&self, w: &mut Writer<'_>) -> Result<(), NoRoom> {
+        w.varint(self.ect0)?;
+        w.varint(self.ect1)?;
+        w.varint(self.ce)
+    }
+}
+
 /// The ranges of a received ACK frame, checked when the frame was parsed: descending, not touching, none below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckRanges<'a> {
@@ -80,17 +116,17 @@ impl Iterator for AckRangesIter<'_> {
 }
 
 /// Writes largest, delay and ranges. `ranges` are descending and do not touch; those that do not fit in the room are left
-/// out, the smallest numbers first (F19). Returns how many were written.
+/// out, the smallest numbers first (F19). `kept` bytes of the room are left free. Returns how many were written.
 ///
 /// # Errors
 /// [`NoRoom`] when not even the first range fits; nothing is written then.
-pub fn write(w: &mut Writer<'_>, delay_us: u64, ranges: &[PacketRange]) -> Result<usize, NoRoom> {
+pub fn write(w: &mut Writer<'_>, delay_us: u64, ranges: &[PacketRange], kept: usize) -> Result<usize, NoRoom> {
     use super::varint::len;
     let first = ranges.first().ok_or(NoRoom)?;
     let first_length = first.high.saturating_sub(first.low);
     let head = len(first.high).saturating_add(len(delay_us)).saturating_add(len(first_length));
     // Two bytes are kept for the count, which is known only when the fitting ranges are.
-    let mut room = w.room().checked_sub(head).and_then(|r| r.checked_sub(2)).ok_or(NoRoom)?;
+    let mut room = w.room().checked_sub(head.saturating_add(kept)).and_then(|r| r.checked_sub(2)).ok_or(NoRoom)?;
     let gaps = || {
         ranges.windows(2).map_while(|pair| {
             let [a, b] = pair else { return None };

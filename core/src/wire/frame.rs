@@ -1,6 +1,6 @@
 //! The frames inside a sealed packet (wire-format §6): parsed once into borrowed, typed values; written by the same file.
 
-use super::ack::{self, AckRanges, PacketRange};
+use super::ack::{self, AckRanges, EcnCounts, PacketRange};
 use super::cursor::{Malformed, NoRoom, Reader, Writer};
 use super::varint;
 use crate::ids::{Epoch, LARGEST_NUMBER, Label, NAME_MAX};
@@ -42,6 +42,8 @@ pub mod kind {
     pub const BUSY: u8 = 0x0b;
     /// Refuses a stream.
     pub const REFUSED: u8 = 0x0c;
+    /// Acknowledges packets, and says how they were marked.
+    pub const ACK_ECN: u8 = 0x0d;
 }
 
 /// One frame.
@@ -79,6 +81,8 @@ pub enum Frame<'a> {
         delay_us: u64,
         /// Which packets.
         ranges: AckRanges<'a>,
+        /// How many arrived with which mark, when that is told.
+        ecn: Option<EcnCounts>,
     },
     /// Records below `below` are stored.
     Stored {
@@ -166,7 +170,7 @@ impl<'a> Frame<'a> {
         let whole = r.rest();
         match r.u8()? {
             kind::CHUNK => Chunk::parse(r).map(Frame::Chunk),
-            kind::ACK => parse_ack(r),
+            kind::ACK => parse_ack(r, false),
             kind::PADDING => parse_padding(whole, r),
             kind::PING => Ok(Self::Ping),
             kind::LABEL => r.u32().map(|l| Self::Label(Label(l))),
@@ -182,6 +186,7 @@ impl<'a> Frame<'a> {
             },
             kind::BUSY => Ok(Self::Busy),
             kind::REFUSED => Ok(Self::Refused { stream: stream(r)?, reason: r.u8()? }),
+            kind::ACK_ECN => parse_ack(r, true),
             _ => Err(Malformed),
         }
     }
@@ -211,10 +216,13 @@ impl<'a> Frame<'a> {
                 write_below(w, kind::SKIP, stream, below)?;
                 w.u8(reason)
             }
-            Self::Ack { delay_us, ranges } => {
+            Self::Ack { delay_us, ranges, ecn } => {
                 let mut table = heapless::Vec::<PacketRange, 64>::new();
                 ranges.into_iter().map_while(|r| table.push(r).ok()).for_each(drop);
-                write_ack(w, delay_us, &table).map(|_| ())
+                match ecn {
+                    None => write_ack(w, delay_us, &table).map(|_| ()),
+                    Some(counts) => write_ack_ecn(w, delay_us, &table, &counts).map(|_| ()),
+                }
             }
             Self::Stored { stream, below } => write_below(w, kind::STORED, stream, below),
             Self::Credit(window) => {
@@ -245,7 +253,23 @@ impl<'a> Frame<'a> {
 /// [`NoRoom`] when not even the first fits.
 pub fn write_ack(w: &mut Writer<'_>, delay_us: u64, ranges: &[PacketRange]) -> Result<usize, NoRoom> {
     w.u8(kind::ACK)?;
-    ack::write(w, delay_us.min(LARGEST_ACK_DELAY_US), ranges)
+    ack::write(w, delay_us.min(LARGEST_ACK_DELAY_US), ranges, 0)
+}
+
+/// Writes an ACK frame with the counts of marks, as [`write_ack`] does without.
+///
+/// # Errors
+/// [`NoRoom`] when not even the first range fits; the writer may then hold a part of it.
+pub fn write_ack_ecn(
+    w: &mut Writer<'_>,
+    delay_us: u64,
+    ranges: &[PacketRange],
+    counts: &EcnCounts,
+) -> Result<usize, NoRoom> {
+    w.u8(kind::ACK_ECN)?;
+    let written = ack::write(w, delay_us.min(LARGEST_ACK_DELAY_US), ranges, counts.wire_len())?;
+    counts.write(w)?;
+    Ok(written)
 }
 
 fn stream(r: &mut Reader<'_>) -> Result<u32, Malformed> {
@@ -266,10 +290,12 @@ fn parse_padding<'a>(whole: &'a [u8], r: &mut Reader<'a>) -> Result<Frame<'a>, M
     if rest.iter().all(|b| *b == 0) { Ok(Frame::Padding(whole.len())) } else { Err(Malformed) }
 }
 
-fn parse_ack<'a>(r: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
+fn parse_ack<'a>(r: &mut Reader<'a>, marks: bool) -> Result<Frame<'a>, Malformed> {
     let largest = r.varint_to(super::number::LARGEST)?;
     let delay_us = r.varint_to(LARGEST_ACK_DELAY_US)?;
-    Ok(Frame::Ack { delay_us, ranges: AckRanges::parse(largest, r)? })
+    let ranges = AckRanges::parse(largest, r)?;
+    let ecn = if marks { Some(EcnCounts::parse(r)?) } else { None };
+    Ok(Frame::Ack { delay_us, ranges, ecn })
 }
 
 impl<'a> Open<'a> {

@@ -16,6 +16,24 @@ pub const HELLO_CORE_MAX: usize = 60 + TLVS_MAX;
 /// The longest WELCOME without its tag.
 pub const WELCOME_CORE_MAX: usize = 63 + TLVS_MAX;
 
+/// The extension that lists, a byte each, the frames that an end reads besides those of wire-format §6.1 to §6.12.
+const FRAMES: u64 = 1;
+/// The extensions of an end that reads ACKs with counts of marks.
+pub(crate) const READS_ACK_ECN: &[u8] = &[FRAMES as u8, 1, super::frame::kind::ACK_ECN];
+
+/// True when these extensions announce that their sender reads this frame (wire-format §6).
+pub(crate) fn reads(tlvs: &[u8], frame: u8) -> bool {
+    let mut r = Reader::new(tlvs);
+    while let (Ok(kind), Ok(length)) = (r.varint(), r.varint()) {
+        match r.bytes(length as usize) {
+            Ok(value) if kind == FRAMES && value.contains(&frame) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
 /// What one end will receive (wire-format §4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -284,7 +302,7 @@ impl Reject {
     }
 }
 
-/// Reads a list of extensions: each must be whole, all are ignored in version 1.
+/// Reads a list of extensions: each must be whole; who knows none ignores them.
 fn tlvs<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], Malformed> {
     let length = usize::from(r.u16()?);
     if length > TLVS_MAX {

@@ -12,7 +12,7 @@ pub mod number;
 pub mod packet;
 pub mod varint;
 
-pub use ack::{AckRanges, PacketRange};
+pub use ack::{AckRanges, EcnCounts, PacketRange};
 pub use cursor::{Malformed, NoRoom, Reader, Writer};
 pub use frame::{Chunk, Frame, Open, Previous, QueryFor};
 pub use handshake::{Hello, Limits, Reject, RejectReason, Welcome};

@@ -23,7 +23,7 @@ fn ranges(largest: u64, steps: &[(u64, u64)]) -> Vec<PacketRange> {
 fn read_back(bytes: &[u8]) -> Option<(u64, Vec<PacketRange>)> {
     let mut r = Reader::new(bytes);
     match Frame::parse(&mut r) {
-        Ok(Frame::Ack { delay_us, ranges }) if r.is_empty() => Some((delay_us, ranges.into_iter().collect())),
+        Ok(Frame::Ack { delay_us, ranges, .. }) if r.is_empty() => Some((delay_us, ranges.into_iter().collect())),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! `wire-frame.hex` and `wire-malformed.hex`: our encoder and decoder against those of another implementation.
 
 use crate::vectors::{Case, cases};
-use tallylink_core::wire::frame::write_ack;
-use tallylink_core::wire::{Chunk, Frame, Open, PacketRange, Previous, QueryFor, Reader, Writer};
+use tallylink_core::wire::frame::{write_ack, write_ack_ecn};
+use tallylink_core::wire::{Chunk, EcnCounts, Frame, Open, PacketRange, Previous, QueryFor, Reader, Writer};
 use tallylink_core::{Epoch, Label};
 
 fn number(case: &Case, name: &str) -> u64 {
@@ -51,7 +51,7 @@ fn described(case: &Case) -> Option<Frame<'_>> {
 #[test]
 fn every_frame_is_written_and_read_as_in_the_vectors() {
     let cases = cases(include_str!("../vectors/wire-frame.hex"));
-    assert_eq!(cases.len(), 47);
+    assert_eq!(cases.len(), 57);
     for case in &cases {
         let wire = case.get("wire");
         let mut r = Reader::new(wire);
@@ -64,7 +64,7 @@ fn every_frame_is_written_and_read_as_in_the_vectors() {
                 assert_eq!(read, frame);
                 frame.write(&mut w).unwrap();
             }
-            (None, Frame::Ack { delay_us, ranges }) => {
+            (None, Frame::Ack { delay_us, ranges, ecn }) => {
                 let each = case.get("ranges").chunks(16).map(|pair| PacketRange {
                     low: u64::from_be_bytes(pair[..8].try_into().unwrap()),
                     high: u64::from_be_bytes(pair[8..].try_into().unwrap()),
@@ -72,7 +72,15 @@ fn every_frame_is_written_and_read_as_in_the_vectors() {
                 let expected: Vec<_> = each.collect();
                 assert_eq!(delay_us, number(case, "delay_us"));
                 assert_eq!(ranges.into_iter().collect::<Vec<_>>(), expected);
-                assert_eq!(write_ack(&mut w, delay_us, &expected), Ok(expected.len()));
+                let marks = case.find("ecn").map(|bytes| {
+                    let count = |at: usize| u64::from_be_bytes(bytes[at..at + 8].try_into().unwrap());
+                    EcnCounts { ect0: count(0), ect1: count(8), ce: count(16) }
+                });
+                assert_eq!(ecn, marks);
+                match &marks {
+                    None => assert_eq!(write_ack(&mut w, delay_us, &expected), Ok(expected.len())),
+                    Some(marks) => assert_eq!(write_ack_ecn(&mut w, delay_us, &expected, marks), Ok(expected.len())),
+                }
             }
             (None, other) => panic!("{other:?}"),
         }
@@ -83,7 +91,7 @@ fn every_frame_is_written_and_read_as_in_the_vectors() {
 #[test]
 fn every_malformed_frame_of_the_vectors_is_refused() {
     let cases = cases(include_str!("../vectors/wire-malformed.hex"));
-    assert_eq!(cases.len(), 26);
+    assert_eq!(cases.len(), 27);
     for case in &cases {
         let why = String::from_utf8_lossy(case.get("why"));
         assert!(Frame::parse(&mut Reader::new(case.get("wire"))).is_err(), "{why}");

@@ -2,7 +2,7 @@
 
 use crate::support::raw::{WIDE, frames_until, lone};
 use crate::support::{Node, PEER, Pair, Raw, at, frames_in, record, small_config};
-use tallylink_core::wire::{Frame, Limits, PacketRange, QueryFor, Writer, frame::write_ack};
+use tallylink_core::wire::{Frame, Limits, QueryFor};
 use tallylink_core::{Config, End, EpochSource, Name, OutIx};
 
 const HOUR: u64 = 3_600_000_000;
@@ -60,11 +60,7 @@ fn sender(credit: u32) -> (Node, Raw) {
 
 /// Acknowledges everything that was seen, with these frames besides.
 fn answer(gateway: &mut Raw, device: &mut Node, now: u64, frames: &[Frame<'_>]) {
-    let mut buffer = [0; 64];
-    let mut w = Writer::new(&mut buffer);
-    write_ack(&mut w, 0, &[PacketRange { low: 0, high: gateway.seen - 1 }]).unwrap();
-    let bytes = [&*w.into_written(), &crate::support::bytes_of(frames)].concat();
-    gateway.send_bytes(device, now, &bytes).unwrap();
+    gateway.acknowledge(device, now, frames).unwrap();
 }
 
 fn bytes_sent(packets: &[Vec<u8>]) -> usize {

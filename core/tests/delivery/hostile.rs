@@ -49,7 +49,7 @@ fn ended(node: &mut Node, result: Result<tallylink_core::Handled, Discard>, faul
 fn each_malformed_frame_ends_the_session_and_nothing_else() {
     let vectors = include_str!("../vectors/wire-malformed.hex");
     let frames: Vec<_> = vectors.lines().filter_map(|line| line.strip_prefix("wire = ")).collect();
-    assert_eq!(frames.len(), 26);
+    assert_eq!(frames.len(), 27);
     for hex in frames {
         let bytes = (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap());
         ends_with(Fault::BadFrame, &bytes.collect::<Vec<_>>(), hex);

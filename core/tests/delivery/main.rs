@@ -3,6 +3,7 @@
 mod basics;
 mod busy;
 mod credit;
+mod ecn;
 mod fairness;
 mod hostile;
 mod names;
@@ -14,6 +15,7 @@ mod recovery;
 mod restart;
 mod roaming;
 mod session;
+mod size;
 mod stranger;
 mod streams;
 mod support;

@@ -82,3 +82,23 @@ fn records_for_a_silent_device_wait_until_it_is_heard() {
     pair.run(pair.now + 5_000_000);
     assert_eq!(pair.gateway.outbound(0).stored_below(), 1);
 }
+
+/// A lost STORED is asked for, however often a device with a long path polls meanwhile (F33).
+#[test]
+fn polling_does_not_put_the_question_off() {
+    let device = Config { poll: Some(Duration::from_secs(1)), ..small_config() };
+    let mut pair = Pair::of(device, small_config(), 1 << 16);
+    pair.delay_us = 3_000_000;
+    let stream = pair.open(0, "s", 1 << 16);
+    pair.push(stream, &record(0, 61)).unwrap();
+    pair.run_until_stored(1, 60_000_000);
+    pair.push(stream, &record(1, 61)).unwrap();
+    pair.gateway.storing = false;
+    pair.run(pair.now + 10_000_000);
+    // STORED leaves, and is lost.
+    pair.gateway.store(pair.now);
+    pair.cut(true);
+    pair.flush();
+    pair.cut(false);
+    pair.run_until_stored(2, 120_000_000);
+}

@@ -4,7 +4,7 @@ use crate::hostile::{chunk, live, open};
 use crate::support::raw::{WIDE, lone};
 use crate::support::{Node, Numbers, PEER, Pair, Raw, at, frames_in, record, small_config};
 use tallylink_core::wire::{Frame, PacketRange, Writer, frame::write_ack};
-use tallylink_core::{Config, End, EpochSource, Name, OutIx};
+use tallylink_core::{Config, Discard, End, EpochSource, Fault, Handled, Name, OutIx};
 
 /// F35: 20 ms each way, ± 5 ms, and no loss.
 #[test]
@@ -65,11 +65,15 @@ fn acks_never_wait_for_the_congestion_window() {
 }
 
 fn ack(raw: &mut Raw, node: &mut Node, now: u64) {
+    ack_from(0, raw, node, now).unwrap();
+}
+
+fn ack_from(low: u64, raw: &mut Raw, node: &mut Node, now: u64) -> Result<Handled, Discard> {
     let mut buffer = [0; 64];
     let mut w = Writer::new(&mut buffer);
-    write_ack(&mut w, 0, &[PacketRange { low: 0, high: raw.seen - 1 }]).unwrap();
+    write_ack(&mut w, 0, &[PacketRange { low, high: raw.seen - 1 }]).unwrap();
     let bytes = w.into_written().to_vec();
-    raw.send_bytes(node, now, &bytes).unwrap();
+    raw.send_bytes(node, now, &bytes)
 }
 
 /// A device with a session whose gateway, which the test plays, says nothing any more; one record is out.
@@ -191,4 +195,102 @@ fn heavy_loss_and_reordering_both_ways_only_delay() {
     pair.run_until_stored(1500, 600_000_000);
     let records = pair.gateway.inbox.stream("s").records();
     assert!(records.iter().enumerate().all(|(i, r)| *r == record(i, i % 130)));
+}
+
+/// Paths from a hundred thousandth of a second to a minute there and back.
+#[test]
+fn records_arrive_whatever_the_round_trip_time() {
+    for rtt_us in [10, 100, 1_000, 100_000, 1_000_000, 10_000_000, 60_000_000] {
+        let mut pair = Pair::new(Config { ack_window: 8192, in_flight: 1024, ..small_config() }, 1 << 18);
+        pair.delay_us = rtt_us / 2;
+        let stream = pair.open(0, "s", 1 << 18);
+        for i in 0..200 {
+            pair.push(stream, &record(i, 1000)).unwrap();
+        }
+        pair.run_until_stored(200, 100 * rtt_us + 1_000_000);
+        let spent = pair.now;
+        let measured = pair.device.endpoint.storage().peers[0].rtt().as_micros();
+        assert!(measured >= rtt_us - 8 && measured <= rtt_us + rtt_us / 4 + 25_000, "{measured} of {rtt_us} us");
+        // From now on the path is known: nothing is asked or sent twice.
+        let before = *pair.device.endpoint.totals();
+        for i in 200..400 {
+            pair.push(stream, &record(i, 1000)).unwrap();
+        }
+        pair.run_until_stored(400, 100 * rtt_us + 1_000_000);
+        let after = pair.device.endpoint.totals();
+        assert_eq!(after.chunks_repeated, before.chunks_repeated, "{rtt_us} us");
+        assert_eq!(after.probes, before.probes, "{rtt_us} us");
+        println!("{rtt_us} us: {spent} us for the first 200 records, {} probes", before.probes);
+    }
+}
+
+/// F35, with as much as the window allows: what overtakes what is learnt once.
+#[test]
+fn jitter_does_not_make_a_bulk_transfer_repeat_itself() {
+    let config = Config { in_flight: 4096, held: 2048, ack_window: 8192, first_credit: 1 << 20, ..small_config() };
+    let mut pair = Pair::new(config, 1 << 20);
+    let mut numbers = Numbers(7);
+    pair.delay_us = 15_000;
+    pair.jitter = Box::new(move || numbers.below(10_001));
+    let stream = pair.open(0, "s", 1 << 20);
+    let mut pushed = 0;
+    while pushed < 20_000 {
+        while pair.push(stream, &record(pushed, 900)).is_ok() {
+            pushed += 1;
+        }
+        pair.run(pair.now + 1_000);
+    }
+    pair.run_until_stored(pushed as u64, 5_000_000);
+    let totals = pair.device.endpoint.totals();
+    let share = totals.chunks_repeated as f64 / totals.packets_sent as f64;
+    println!("{} of {} packets went twice, in {} us", totals.chunks_repeated, totals.packets_sent, pair.now);
+    assert!(share < 0.01, "{share}");
+}
+
+/// An end that only acknowledges asks now and then what of it arrived (wire-format §8.1).
+#[test]
+fn an_end_that_only_confirms_asks_every_16384_packets() {
+    let (mut gateway, mut device) = live();
+    let (mut now, mut pings) = (0, 0);
+    device.send(&mut gateway, now, &[Frame::Open(open(1)), Frame::Chunk(chunk(1, 0, &[0]))]).unwrap();
+    device.receive(&mut gateway, now);
+    ack(&mut device, &mut gateway, now);
+    for _ in 0..40_000 {
+        now += 100;
+        device.send(&mut gateway, now, &[Frame::Ping]).unwrap();
+        for packet in device.receive(&mut gateway, now) {
+            if frames_in(&packet).iter().any(|f| matches!(f, Frame::Ping)) {
+                pings += 1;
+                // The newest alone: among the others are numbers that were skipped.
+                ack_from(device.seen - 1, &mut device, &mut gateway, now).unwrap();
+            }
+        }
+    }
+    assert_eq!(pings, 2);
+}
+
+/// A receiver that acknowledges what it cannot have received, to be sent more than its path carries, is found out: it cannot
+/// know which numbers were skipped.
+#[test]
+fn an_optimistic_receiver_loses_its_session() {
+    let (mut gateway, mut device) = live();
+    let mut now = 0;
+    let name = Name::new("down").unwrap();
+    gateway.endpoint.open(at(now), OutIx(0), PEER, name, EpochSource::FirstSession, 0, 0..1 << 17).unwrap();
+    let mut ended = None;
+    for i in 0..3000 {
+        now += 1000;
+        let _ = gateway.endpoint.push(at(now), OutIx(0), &record(i, 100));
+        if device.receive(&mut gateway, now).is_empty() {
+            continue;
+        }
+        if ack_from(0, &mut device, &mut gateway, now) == Err(Discard::EndedByFault) {
+            ended = Some(device.seen);
+            break;
+        }
+    }
+    let ended = ended.expect("the session ends");
+    println!("after {ended} packets");
+    assert!(ended <= 32 + 1024 + 2, "{ended}");
+    assert_eq!(gateway.faults(Fault::AckOfUnsent), 1);
 }

@@ -216,6 +216,10 @@ def frames():
             body += varint(below[0] - b - 2) + varint(b - a)
         pairs = b"".join(n(a) + n(b) for a, b in ranges)
         yield "ack", [("delay_us", n(delay)), ("ranges", pairs)], body
+        for marks in ((1, 0, 0), (16383, 64, BIG)):
+            counts = b"".join(map(n, marks))
+            marked = b"\x0d" + body[1:] + b"".join(map(varint, marks))
+            yield "ack", [("delay_us", n(delay)), ("ranges", pairs), ("ecn", counts)], marked
     for window in (0, 63, 16384, (1 << 40) - 1):
         yield "credit", [("window", n(window))], b"\x09" + varint(window)
         yield "query", [("credit", n(window))], b"\x0a\x01" + varint(window)
@@ -228,7 +232,7 @@ def frames():
 
 def malformed():
     """Frames that must be refused: (why, bytes)."""
-    yield "type 0d is not known", b"\x0d"
+    yield "type 0e is not known", b"\x0e"
     yield "padding with a byte that is not zero", b"\0\0\x01"
     yield "LABEL cut short", b"\x02\x01\x02\x03"
     yield "OPEN of stream 0", b"\x03\0" + name("t") + EPOCH + b"\0\0"
@@ -250,6 +254,7 @@ def malformed():
     yield "ACK below zero", b"\x07\x05\0\0\x06"
     yield "ACK with a gap below zero", b"\x07\x05\0\x01\0\x04\0"
     yield "ACK with fewer ranges than it says", b"\x07\x20\0\x02\0\0\0"
+    yield "ACK with two counts of marks", b"\x0d\x05\0\0\0\x01\x02"
     yield "ACK with a delay above the largest", b"\x07\x05" + varint(1 << 30) + b"\0\0"
     yield "CREDIT above the largest", b"\x09" + varint(1 << 40)
     yield "QUERY of neither kind", b"\x0a\x02\x01"

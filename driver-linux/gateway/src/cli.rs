@@ -59,11 +59,13 @@ enum Command {
     /// Run the gateway
     ///
     /// Ends cleanly at SIGTERM or SIGINT. Needs no configuration. Peers may be added and removed while it runs.
+    /// A disk that fails is tried until it works; `tallylink status` and http://127.0.0.1:7433/readyz say what is wrong.
     #[command(after_help = "\
 Examples:
   tallylink serve
   tallylink serve --config /etc/tallylink.toml
-  tallylink serve --listen 127.0.0.1:7433 --data ./try")]
+  tallylink serve --listen 127.0.0.1:7433 --data ./try
+  tallylink serve --http 127.0.0.1:9100     readiness and metrics on another TCP port")]
     Serve(Serve),
     /// Send records to a gateway, and end when every one is stored
     ///

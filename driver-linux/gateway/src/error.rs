@@ -1,6 +1,7 @@
 //! The one error a command returns: a sentence, and the exit code that goes with it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -70,6 +71,14 @@ pub enum Error {
     /// The journal cannot be read or written.
     #[error("the journal: {0}")]
     Journal(#[from] tallylink_journal::Error),
+    /// The journal's directory was taken away for good while the gateway ran.
+    #[error("the journal in {} is not the one that this gateway opened: {why}; nothing more was confirmed, start it again to go on with what is there", dir.display())]
+    JournalGone {
+        /// Where it was.
+        dir: PathBuf,
+        /// What became of it.
+        why: String,
+    },
     /// Parts of the journal cannot be read.
     #[error("the journal in {} is damaged in {places} places; everything else was shown", dir.display())]
     JournalDamaged {
@@ -118,6 +127,16 @@ pub enum Error {
         /// Where it is.
         socket: PathBuf,
         /// What is wrong.
+        error: io::Error,
+    },
+    /// The address for HTTP is of no use.
+    #[error(
+        "cannot answer HTTP on {address}: {error}; stop the other program, choose another address with --http, or give --http off"
+    )]
+    Http {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
         error: io::Error,
     },
     /// The gateway's name leads nowhere.
@@ -241,6 +260,8 @@ impl Error {
             | Self::Journal(tallylink_journal::Error::Unidentified { .. })
             | Self::JournalDamaged { .. }
             | Self::CheckFoundDamage { .. } => Exit::JournalDamaged,
+            Self::Journal(tallylink_journal::Error::Io { .. }) => Exit::Disk,
+            Self::JournalGone { .. } => Exit::JournalGone,
             Self::Start { why: tallylink_linux::StartError::Bind { source, .. } }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>
             {
@@ -254,7 +275,7 @@ impl Error {
             Self::OutboxWaits { .. } => Exit::NotStored,
             Self::KeyInUse { .. } => Exit::JournalLocked,
             Self::Outbox { why } if matches!(**why, OutboxError::Locked { .. }) => Exit::JournalLocked,
-            Self::Start { .. } | Self::Network(_) => Exit::Network,
+            Self::Start { .. } | Self::Network(_) | Self::Http { .. } => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
             Self::NoJournal { .. }
             | Self::NoOutbox { .. }

@@ -36,6 +36,8 @@ exits! {
     #[doc = "The journal is damaged."] JournalDamaged = 13,
     #[doc = "Another process holds the journal, the outbox or the key."] JournalLocked = 14,
     #[doc = "The network cannot be used."] Network = 15,
+    #[doc = "The disk of the journal fails, or is full."] Disk = 16,
+    #[doc = "The journal was removed or replaced while the gateway ran; start it again."] JournalGone = 17,
     #[doc = "Interrupted."] Interrupted = 130,
 }
 

@@ -9,12 +9,21 @@
 //!
 //! A chunk is acknowledged once it is in the queue. When the queue is full the network thread answers so before it
 //! acknowledges, and nothing that was acknowledged is dropped. When the journal fails, every session ends, and senders
-//! send again what is not stored.
+//! send again what is not stored; `writer` has the states from there until the disk works again.
+//!
+//! Besides there are a thread that follows the key store, one that answers `tallylink status`, and one for HTTP. None of
+//! them is waited for: a disk, a key store or an asker that hangs keeps its own thread only.
 
 mod bridge;
+mod counters;
+mod disk;
+mod health;
+mod http;
 mod ingest;
+mod metrics;
 mod peers;
 mod queue;
+mod report;
 mod rollback;
 mod status;
 mod streams;
@@ -29,7 +38,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -37,13 +46,15 @@ use tallylink_journal::{Dir, Journal, Options, Recovery, Retention, Store};
 use tallylink_linux::{Network, Remote, Settings};
 use tracing::{info, warn};
 
-use crate::config::{Bytes, Config, Limit, Suite};
+use crate::config::{Bytes, Config, Door, Limit, Suite};
 use crate::keystore::KeyStore;
 use crate::{Error, Exit, clock, log, peer};
 use bridge::Bridge;
+use disk::{Absent, Disk};
 use ingest::Ingest;
+use report::Reporter;
 use streams::Streams;
-use writer::Writer;
+use writer::{Ways, Writer};
 
 /// The arguments of `serve`.
 #[derive(Debug, Args)]
@@ -51,24 +62,35 @@ pub struct Serve {
     /// Listen on ADDR; goes before the configuration's `listen`
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
+    /// Answer /readyz, /livez and /metrics on ADDR (TCP), or "off"; goes before the configuration's `http`
+    #[arg(long, value_name = "ADDR", value_parser = Door::from_argument)]
+    http: Option<Door>,
 }
 
-/// How long after a failure of the journal it is tried again, at first and at most.
-const RETRY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(4));
+/// Where the queue has no room for the word to go on, it is tried again this much later.
+const REOPEN_AGAIN: Duration = Duration::from_millis(1);
 
 /// Runs the gateway until SIGTERM or SIGINT.
 ///
 /// # Errors
 /// It cannot start: the address or the data directory are of no use, or in use. Once it runs, nothing ends it but the
-/// signals, a failing event queue and a bug in this program.
+/// signals, a journal that was taken away for good, a failing event queue and a bug in this program.
 pub fn run(serve: Serve, mut config: Config) -> Result<(), Error> {
     if let Some(listen) = serve.listen {
         config.listen = listen;
     }
+    if let Some(http) = serve.http {
+        config.http = http;
+    }
+    log::start(config.log);
+    let stop = watch_for_the_first_signal()?;
     make_data_dir(&config.data_dir())?;
+    let bridge = Arc::new(Bridge::default());
     let path = config.journal_dir();
-    let store = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
-    run_on(store, &config)
+    let dir = Dir::create(&path).map_err(|error| Error::DataDir { dir: path, error })?;
+    let disk = Disk::new(dir, Arc::clone(&bridge.pulse));
+    let watched = disk.clone();
+    run_watched(disk, Box::new(move || watched.check()), bridge, &stop, &config)
 }
 
 /// Runs the gateway, its journal in any store, until SIGTERM or SIGINT. The data directory must be there; the key store and
@@ -82,7 +104,21 @@ where
 {
     log::start(config.log);
     let stop = watch_for_the_first_signal()?;
-    let (journal, recovery) = match Journal::open_until(store, options(config)?, &stop) {
+    run_watched(store, Box::new(|| Ok(())), Arc::default(), &stop, config)
+}
+
+/// `check` tells whether the store is where it was.
+fn run_watched<S>(
+    store: S,
+    check: Box<dyn Fn() -> Result<(), Absent> + Send>,
+    bridge: Arc<Bridge>,
+    stop: &Arc<AtomicBool>,
+    config: &Config,
+) -> Result<(), Error>
+where
+    S: Store<File: Send, Lock: Send> + Send + 'static,
+{
+    let (journal, recovery) = match Journal::open_until(store, options(config)?, stop) {
         Err(tallylink_journal::Error::Stopped) => {
             info!("stopped before the journal was open; the next start begins again");
             return Ok(());
@@ -91,7 +127,6 @@ where
     };
     tell(&recovery, &config.journal_dir());
 
-    let bridge = Arc::new(Bridge::default());
     let (put, take) = queue::queue(usize::try_from(config.queue.0).unwrap_or(usize::MAX));
     let streams = Streams::of(&journal, Options::default().max_streams);
     let (send_network, receive_network) = mpsc::channel::<Remote<Ingest>>();
@@ -101,70 +136,73 @@ where
         spawn("journal", move || {
             // The network thread needs this thread's handle before it can be reached itself.
             if let Ok(remote) = receive_network.recv() {
-                let wake = Box::new(move || remote.notify());
-                Writer::new(journal, take, bridge, wake, interval, checks_age).run();
+                let ways = Ways { wake: Box::new(move || remote.notify()), check };
+                Writer::new(journal, take, bridge, ways, interval, checks_age).run();
             }
         })?
     };
     let ingest = Ingest::new(streams, put, Arc::clone(&bridge), writer.thread().clone());
     let mut network = Network::new(&settings(config), ingest)?;
     let remote = network.remote();
-    let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network)?;
+    let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network, Arc::clone(&bridge))?;
     let _ = send_network.send(remote.clone());
-    watch_signals(&bridge, &remote, &stop)?;
+    watch_signals(&bridge, &remote, stop)?;
     let listening = network.local_addr().map_err(Error::Network)?;
-    let status = status::Server::bind(config, listening, Arc::clone(&bridge))?;
+    let status = status::Server::bind(config)?;
+    let http = http::Server::bind(config.http, listening, &bridge.health)?;
+    let reporter =
+        Arc::new(Reporter::new(config, listening, Arc::clone(&bridge), remote.clone(), writer.thread().clone()));
 
     let ready = format!("listening on {listening} for {} peers, data in {}\n", keys.len(), config.data_dir().display());
     let follows = remote.clone();
     spawn("peers", move || keys.follow(&follows))?;
-    let asks = remote.clone();
     let socket = status.path().to_owned();
-    spawn("status", move || status.run(&asks))?;
+    let reports = Arc::clone(&reporter);
+    spawn("status", move || status.run(&reports))?;
+    if let Some(http) = http {
+        info!("readiness and counters on http://{}", http.address());
+        spawn("http", move || http.run(&reporter))?;
+    }
     peer::print(&ready)?;
 
-    let ran = turn_until_stopped(&mut network, &bridge);
+    let ran = turn_until_stopped(&mut network, &bridge, &config.journal_dir());
     info!("stopping");
     // Nobody asks any more; and the writer ends when the queue has no other end.
     let _ = fs::remove_file(socket);
     drop(network);
     writer.thread().unpark();
     let _ = writer.join();
-    ran.map_err(Error::Network)
+    ran
 }
 
 /// The network thread's loop.
-fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge) -> io::Result<()> {
-    let mut closed: Option<Instant> = None;
-    let mut retry = RETRY.0;
+fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge, journal: &Path) -> Result<(), Error> {
     while !bridge.stopped() {
         network.application_mut().begin_turn(clock::unix_micros());
         let more = network.turn();
         network.application_mut().end_turn();
         if network.application().writer_is_gone() {
-            return Err(io::Error::other("the thread that writes the journal has died"));
+            return Err(Error::Network(io::Error::other("the thread that writes the journal has died")));
+        }
+        if let Some(why) = bridge.lost() {
+            return Err(Error::JournalGone { dir: journal.to_owned(), why: why.to_string() });
         }
         if bridge.take_failure() {
             network.end_sessions();
             network.application_mut().close();
-            // A disk that failed again at once is given more time.
-            let again = closed.is_some_and(|until| clock::monotonic() < until + RETRY.1);
-            retry = if again { (2 * retry).min(RETRY.1) } else { RETRY.0 };
-            closed = Some(clock::monotonic() + retry);
             continue;
         }
         let mut at_most = None;
-        if network.application().is_closed()
-            && let Some(until) = closed
-        {
-            let left = until.saturating_duration_since(clock::monotonic());
-            if left.is_zero() && network.application_mut().reopen() {
+        if network.application().is_closed() && bridge.is_mended() {
+            if network.application_mut().reopen() {
+                bridge.gone_on();
                 continue;
             }
-            at_most = Some(left.max(Duration::from_millis(1)));
+            // The queue is full of what the writer passes over just now.
+            at_most = Some(REOPEN_AGAIN);
         }
         if !more {
-            network.wait(at_most, || !bridge.has_news())?;
+            network.wait(at_most, || !bridge.has_news()).map_err(Error::Network)?;
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 mod show;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
@@ -33,6 +34,10 @@ pub struct Report {
     pub up_seconds: u64,
     /// Its data directory.
     pub data: PathBuf,
+    /// Whether it takes records and stores them.
+    pub ready: bool,
+    /// What is wrong.
+    pub troubles: Vec<Trouble>,
     /// Counts since it began, by subject and name.
     pub counters: BTreeMap<String, BTreeMap<String, u64>>,
     /// Its sockets.
@@ -45,6 +50,28 @@ pub struct Report {
     pub peers: Vec<PeerNow>,
     /// How many peers are provisioned.
     pub peers_provisioned: u64,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Trouble {
+    /// With what.
+    pub subject: String,
+    /// Since when (RFC 3339).
+    pub since: String,
+    /// What it is.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// Whether no records are taken or stored because of it.
+    pub stops: bool,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, since, what, remedy, .. } = self;
+        write!(f, "{subject}: since {since}: {what}; {remedy}")
+    }
 }
 
 /// A socket.
@@ -82,6 +109,8 @@ pub struct Disk {
     pub free_bytes: Option<u64>,
     /// Whether the journal takes records.
     pub works: bool,
+    /// The longest that a call of the disk took, in microseconds.
+    pub longest_call_us: u64,
 }
 
 /// A peer.
@@ -131,6 +160,7 @@ fn ask(config: &Config) -> Result<String, Error> {
     let mut text = String::new();
     let asked = UnixStream::connect(&socket).and_then(|mut stream| stream.read_to_string(&mut text));
     match asked {
+        Ok(0) => Err(Error::Status { socket, error: io::Error::other("the gateway runs but does not answer") }),
         Ok(_) => Ok(text),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             Err(Error::NoGateway { socket })

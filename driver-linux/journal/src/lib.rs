@@ -12,8 +12,8 @@
 //! 3. [`maintain`](Journal::maintain), after that was told: it writes a checkpoint and deletes old segments when due.
 //!
 //! After an error of `append`, `gap` or `commit` that came from the disk, nothing appended since the last commit is
-//! confirmed. The caller ends its sessions, calls [`rewind`](Journal::rewind) and goes on whenever it likes: the next
-//! append begins a new segment, and fails again if the disk still does.
+//! confirmed, but what [`rewind`](Journal::rewind) returns. The caller ends its sessions, calls that and goes on whenever it
+//! likes: the next append begins a new segment, and fails again if the disk still does.
 //!
 //! The journal has no thread, reads no clock and keeps a bounded amount in memory: one group buffer, one row per
 //! stream.

@@ -135,9 +135,6 @@ impl<F: StoreFile> Scanner<F> {
     /// Nothing beyond the limit is read: a follower's window must not keep what was not yet written there.
     fn fill(&mut self, need: usize) -> io::Result<()> {
         self.stop.check()?;
-        if self.window.is_empty() {
-            self.window = vec![0; READ + MAX_ENTRY];
-        }
         let start = ((self.at - self.window_at) as usize).min(self.filled);
         self.window.copy_within(start..self.filled, 0);
         self.filled -= start;
@@ -145,6 +142,11 @@ impl<F: StoreFile> Scanner<F> {
         let below_limit = usize::try_from(self.limit - self.at).unwrap_or(usize::MAX);
         let end = (self.filled + READ).max(need).min(below_limit);
         if end > self.filled {
+            // A short segment needs no more than it has; the longest one a piece and an entry.
+            debug_assert!(end <= READ + MAX_ENTRY, "a fill is called for with less than an entry at hand");
+            if self.window.len() < end {
+                self.window.resize(end, 0);
+            }
             let from = self.window_at + self.filled as u64;
             self.filled += read_full(&self.file, &mut self.window[self.filled..end], from)?;
         }

@@ -140,7 +140,7 @@ impl<A: Application + 'static> Network<A> {
         more || self.maybe_readable
     }
 
-    /// Waits until there is something to do, or `at_most` has passed.
+    /// Waits until there is something to do, or `at_most` has passed. After [`Remote::stop`] it does not wait.
     ///
     /// `idle` is asked once, when threads that bring work can already see that this one is about to sleep: it returns false
     /// when there is work after all.
@@ -162,7 +162,8 @@ impl<A: Application + 'static> Network<A> {
         let (shared, poll, events) = (&self.shared, &mut self.poll, &mut self.events);
         events.clear();
         shared.wake.sleep(
-            || !shared.any() && idle(),
+            // What stops it may have been seen by a turn that was looking for something else.
+            || !shared.any() && !shared.stopped() && idle(),
             || match poll.poll(events, timeout) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
                 other => other,
@@ -258,12 +259,12 @@ impl<A: Application + 'static> Network<A> {
                 break;
             }
             let (now, before) = (self.clock.now(), datagrams);
-            for (path, run) in self.incoming.runs() {
+            for (path, ecn, run) in self.incoming.runs() {
                 let streams = self.application.streams().saturating_add(STREAMS_AHEAD);
                 self.endpoint.storage_mut().grow_inbound(streams as usize);
                 for datagram in run {
                     datagrams += 1;
-                    let handled = self.endpoint.handle_datagram(now, path, datagram, &mut self.application);
+                    let handled = self.endpoint.handle_datagram(now, path, ecn, datagram, &mut self.application);
                     if let Ok(Handled::Reply(len)) = handled
                         && let Some(answer) = datagram.get(..len)
                     {

@@ -58,6 +58,16 @@ fn f09_timeouts_are_rounded_up_and_a_past_deadline_runs_once() {
 }
 
 #[test]
+fn an_order_to_stop_that_comes_during_a_turn_is_not_slept_over() {
+    let mut network = scripted(&Scripted::new(|_| Ok(())));
+    network.remote().stop();
+    // The turn takes it for one of the things that others ask for.
+    while network.turn() {}
+    network.wait(None, || true).unwrap();
+    assert!(network.stopped());
+}
+
+#[test]
 fn a_wake_up_from_another_thread_is_not_lost() {
     let io = Scripted::new(|_| Ok(()));
     let mut network = scripted(&io);

@@ -6,7 +6,7 @@ mod tests;
 use super::counters::SocketCounters;
 use super::io::{Arrived, Datagrams, RECEIVE_SLOTS};
 use std::io::{self, IoSliceMut};
-use tallylink_core::Path;
+use tallylink_core::{Ecn, Path};
 
 /// Under GRO the kernel fills a slot with up to this much.
 const SLOT: usize = 1 << 16;
@@ -71,11 +71,11 @@ impl Incoming {
         }
     }
 
-    /// What the last [`Incoming::fill`] received: datagrams of one path each.
-    pub(crate) fn runs(&mut self) -> impl Iterator<Item = (&Path, impl Iterator<Item = &mut [u8]>)> {
+    /// What the last [`Incoming::fill`] received: datagrams of one path and mark each.
+    pub(crate) fn runs(&mut self) -> impl Iterator<Item = (&Path, Ecn, impl Iterator<Item = &mut [u8]>)> {
         self.buffer.chunks_exact_mut(SLOT).zip(self.arrived.iter()).take(self.filled).map(|(slot, arrived)| {
             let bytes = slot.get_mut(..arrived.len).unwrap_or_default();
-            (&arrived.path, split(bytes, arrived.stride))
+            (&arrived.path, arrived.ecn, split(bytes, arrived.stride))
         })
     }
 }

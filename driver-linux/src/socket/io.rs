@@ -3,20 +3,21 @@
 use super::kernel::{self, Buffers};
 use mio::net::UdpSocket;
 use mio::{Interest, Registry, Token};
-use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt::Debug;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use tallylink_core::Path;
+use tallylink_core::{Ecn, Path};
 
 /// How many coalesced receives one call can return.
 pub(crate) const RECEIVE_SLOTS: usize = quinn_udp::BATCH_SIZE;
 
 /// What the driver asks of the system. Tests put a faulty one in its place.
 pub(crate) trait Datagrams: Debug + Send {
-    /// Sends `bytes` in one call: as one datagram, or as datagrams of `segment` bytes each, of which the last may be short.
-    fn send(&self, to: &Path, bytes: &[u8], segment: Option<usize>) -> io::Result<()>;
+    /// Sends `bytes` with the mark `ecn` in one call: as one datagram, or as datagrams of `segment` bytes each, of which the
+    /// last may be short.
+    fn send(&self, to: &Path, ecn: Ecn, bytes: &[u8], segment: Option<usize>) -> io::Result<()>;
 
     /// Receives into as many slots as there are datagrams, or runs of datagrams, to be had now.
     fn receive(&self, slots: &mut [IoSliceMut<'_>], arrived: &mut [Arrived]) -> io::Result<usize>;
@@ -41,13 +42,18 @@ pub(crate) trait Datagrams: Debug + Send {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) path: Path,
+    pub(crate) ecn: Ecn,
     pub(crate) len: usize,
     pub(crate) stride: usize,
 }
 
 impl Arrived {
-    pub(crate) const NOTHING: Self =
-        Self { path: Path::to(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)), len: 0, stride: 0 };
+    pub(crate) const NOTHING: Self = Self {
+        path: Path::to(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)),
+        ecn: Ecn::NotEct,
+        len: 0,
+        stride: 0,
+    };
 }
 
 /// A UDP socket.
@@ -84,6 +90,24 @@ impl Udp {
     }
 }
 
+fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    }
+}
+
+fn mark(codepoint: Option<EcnCodepoint>) -> Ecn {
+    match codepoint {
+        None => Ecn::NotEct,
+        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+        Some(EcnCodepoint::Ce) => Ecn::Ce,
+    }
+}
+
 fn bind(to: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP))?;
     if to.is_ipv6() {
@@ -95,14 +119,14 @@ fn bind(to: SocketAddr) -> io::Result<Socket> {
 }
 
 impl Datagrams for Udp {
-    fn send(&self, to: &Path, bytes: &[u8], segment: Option<usize>) -> io::Result<()> {
+    fn send(&self, to: &Path, ecn: Ecn, bytes: &[u8], segment: Option<usize>) -> io::Result<()> {
         let destination = match to.remote {
             SocketAddr::V4(v4) => SocketAddr::new(self.family(IpAddr::V4(*v4.ip())), v4.port()),
             v6 => v6,
         };
         let transmit = Transmit {
             destination,
-            ecn: None,
+            ecn: codepoint(ecn),
             contents: bytes,
             segment_size: segment,
             src_ip: to.local.map(|ip| self.family(ip)),
@@ -118,6 +142,7 @@ impl Datagrams for Udp {
             remote.set_ip(remote.ip().to_canonical());
             *to = Arrived {
                 path: Path { local: from.dst_ip.map(|ip| ip.to_canonical()), remote },
+                ecn: mark(from.ecn),
                 len: from.len,
                 stride: from.stride,
             };

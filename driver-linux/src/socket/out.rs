@@ -11,7 +11,7 @@ use super::io::Datagrams;
 use super::offload::Offload;
 use rustix::io::Errno;
 use std::io;
-use tallylink_core::{Envelope, Instant, Path, PeerIx, SendFault};
+use tallylink_core::{Ecn, Envelope, Instant, Path, PeerIx, SendFault};
 use tracing::warn;
 
 /// The most bytes that a segmented send may have: an IPv4 datagram's payload.
@@ -31,6 +31,7 @@ pub(crate) struct Outgoing {
     segment: usize,
     peer: PeerIx,
     path: Path,
+    ecn: Ecn,
     /// Segments of this batch leave one by one.
     singly: bool,
     /// The send that is under way was repeated.
@@ -60,6 +61,7 @@ impl Outgoing {
             segment: 0,
             peer: PeerIx::default(),
             path: super::io::Arrived::NOTHING.path,
+            ecn: Ecn::NotEct,
             singly: false,
             repeated: false,
             offload: Offload::new(io.max_segments() > 1),
@@ -81,6 +83,7 @@ impl Outgoing {
                 && self.len == self.packets.saturating_mul(self.segment)
                 && len <= self.segment
                 && self.peer == e.peer
+                && self.ecn == e.ecn
                 && self.path == e.path);
         if !joins {
             return None;
@@ -93,7 +96,7 @@ impl Outgoing {
     pub(crate) fn placed(&mut self, e: &Envelope) {
         let len = usize::from(e.len);
         if self.len == 0 {
-            (self.segment, self.peer, self.path) = (len, e.peer, e.path);
+            (self.segment, self.peer, self.path, self.ecn) = (len, e.peer, e.path, e.ecn);
         }
         self.len = self.len.saturating_add(len);
         self.packets = self.packets.saturating_add(1);
@@ -116,7 +119,7 @@ impl Outgoing {
                 path.local = None;
             }
             counters.send_calls += 1;
-            let outcome = io.send(&path, bytes, segmented.then_some(self.segment));
+            let outcome = io.send(&path, self.ecn, bytes, segmented.then_some(self.segment));
             let (len, datagrams) = (bytes.len(), bytes.len().div_ceil(self.segment) as u64);
             match outcome.map_err(|e| Refusal::of(&e, segmented)) {
                 Ok(()) => {
@@ -172,7 +175,7 @@ impl Outgoing {
     /// Sends an answer back where its trigger came from. An answer is never worth waiting for.
     pub(crate) fn reply(io: &dyn Datagrams, path: &Path, bytes: &[u8], counters: &mut SocketCounters) {
         counters.send_calls += 1;
-        match io.send(path, bytes, None) {
+        match io.send(path, Ecn::NotEct, bytes, None) {
             Ok(()) => {
                 counters.datagrams_sent += 1;
                 counters.bytes_sent += bytes.len() as u64;

@@ -9,12 +9,13 @@ use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use tallylink_core::Path;
+use tallylink_core::{Ecn, Path};
 
 /// One call that sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Send {
     pub(crate) path: Path,
+    pub(crate) ecn: Ecn,
     pub(crate) bytes: Vec<u8>,
     pub(crate) segment: Option<usize>,
 }
@@ -68,13 +69,13 @@ impl Scripted {
 }
 
 impl Datagrams for Scripted {
-    fn send(&self, to: &Path, bytes: &[u8], segment: Option<usize>) -> io::Result<()> {
+    fn send(&self, to: &Path, ecn: Ecn, bytes: &[u8], segment: Option<usize>) -> io::Result<()> {
         let inner = &mut *self.inner.lock().unwrap();
-        let send = Send { path: *to, bytes: bytes.to_vec(), segment };
+        let send = Send { path: *to, ecn, bytes: bytes.to_vec(), segment };
         let answer = (inner.answer)(&send);
         inner.sent.push(send);
         answer?;
-        inner.real.as_ref().map_or(Ok(()), |real| real.send(to, bytes, segment))
+        inner.real.as_ref().map_or(Ok(()), |real| real.send(to, ecn, bytes, segment))
     }
 
     fn receive(&self, slots: &mut [IoSliceMut<'_>], arrived: &mut [Arrived]) -> io::Result<usize> {

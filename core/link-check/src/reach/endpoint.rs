@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use tallylink_core::crypto::{Psk, Soft, SoftKey};
 use tallylink_core::wire::{Open, Previous};
 use tallylink_core::{
-    Accept, Batch, BootSeed, Config, ConfigError, Deliver, End, Endpoint, Epoch, EpochSource, Fixed, Full, InIx,
+    Accept, Batch, BootSeed, Config, ConfigError, Deliver, Ecn, End, Endpoint, Epoch, EpochSource, Fixed, Full, InIx,
     Instant, KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal, SendFault,
 };
 
@@ -82,7 +82,7 @@ fn receive(sensor: &mut Sensor) {
     let now = black_box(Instant::from_micros(2));
     let mut datagram = black_box([0; DATAGRAM]);
     if let Some(datagram) = datagram.get_mut(..black_box(DATAGRAM)) {
-        let _ = black_box(sensor.handle_datagram(now, &path(), datagram, &mut Application));
+        let _ = black_box(sensor.handle_datagram(now, &path(), black_box(Ecn::Ce), datagram, &mut Application));
     }
     sensor.stored(now, black_box(InIx(0)), black_box(Epoch([0; 8])), black_box(4));
     sensor.room(now, &mut Application);

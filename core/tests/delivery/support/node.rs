@@ -79,7 +79,18 @@ impl Node {
 
     /// Takes a datagram as the driver would.
     pub(crate) fn take(&mut self, now: u64, from: SocketAddr, bytes: &mut [u8]) -> Result<Handled, Discard> {
-        let handled = self.endpoint.handle_datagram(at(now), &Path::to(from), bytes, &mut self.inbox);
+        self.take_marked(now, from, Ecn::NotEct, bytes)
+    }
+
+    /// ... with this mark.
+    pub(crate) fn take_marked(
+        &mut self,
+        now: u64,
+        from: SocketAddr,
+        ecn: Ecn,
+        bytes: &mut [u8],
+    ) -> Result<Handled, Discard> {
+        let handled = self.endpoint.handle_datagram(at(now), &Path::to(from), ecn, bytes, &mut self.inbox);
         if self.storing {
             self.store(now);
         }
@@ -96,11 +107,16 @@ impl Node {
 
     /// Everything that leaves now, and where to.
     pub(crate) fn transmit(&mut self, now: u64) -> Vec<(SocketAddr, Vec<u8>)> {
+        self.transmit_marked(now).into_iter().map(|(to, _, bytes)| (to, bytes)).collect()
+    }
+
+    /// ... and with which mark.
+    pub(crate) fn transmit_marked(&mut self, now: u64) -> Vec<(SocketAddr, Ecn, Vec<u8>)> {
         let mut out = vec![];
         while let Some(envelope) = self.endpoint.peek_transmit(at(now)) {
             let mut bytes = vec![0; usize::from(envelope.len)];
             assert!(self.endpoint.seal_transmit(at(now), &envelope, &mut bytes));
-            out.push((envelope.path.remote, bytes));
+            out.push((envelope.path.remote, envelope.ecn, bytes));
             assert!(out.len() < 100_000, "it sends for ever");
         }
         while let Some(event) = self.endpoint.next_event() {

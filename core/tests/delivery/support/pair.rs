@@ -12,6 +12,7 @@ pub(crate) struct Datagram {
     pub(crate) up: bool,
     pub(crate) from: SocketAddr,
     pub(crate) to: SocketAddr,
+    pub(crate) ecn: Ecn,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -28,6 +29,10 @@ pub(crate) struct Pair {
     /// What each datagram takes longer.
     pub(crate) jitter: Box<dyn FnMut() -> u64>,
     pub(crate) lose: Lose,
+    /// What becomes of the mark of a datagram, to the gateway or from it.
+    pub(crate) mark: Box<dyn FnMut(bool, Ecn) -> Ecn>,
+    /// What arrives marked is dropped.
+    pub(crate) drop_marked: bool,
     pub(crate) sent: [usize; 2],
     /// Copies of all that was sent, if wanted.
     pub(crate) capture: Option<Vec<(bool, Vec<u8>)>>,
@@ -55,6 +60,8 @@ impl Pair {
             delay_us: 100,
             jitter: Box::new(|| 0),
             lose: Box::new(|_, _| false),
+            mark: Box::new(|_, ecn| ecn),
+            drop_marked: false,
             sent: [0; 2],
             capture: None,
             strays: vec![],
@@ -136,26 +143,30 @@ impl Pair {
 
     fn arrive(&mut self) {
         while let Some(i) = self.wire.iter().position(|w| w.arrival <= self.now) {
-            let Datagram { up, from, to, mut bytes, .. } = self.wire.remove(i).unwrap();
+            let Datagram { up, from, to, ecn, mut bytes, .. } = self.wire.remove(i).unwrap();
             let node = if up { &mut self.gateway } else { &mut self.device };
             if node.address != to {
                 self.strays.push((to, bytes));
                 continue;
             }
-            if let Ok(Handled::Reply(len)) = node.take(self.now, from, &mut bytes) {
+            if let Ok(Handled::Reply(len)) = node.take_marked(self.now, from, ecn, &mut bytes) {
                 bytes.truncate(len);
-                self.send(!up, to, from, bytes);
+                self.send(!up, to, from, Ecn::NotEct, bytes);
             }
         }
     }
 
-    fn send(&mut self, up: bool, from: SocketAddr, to: SocketAddr, bytes: Vec<u8>) {
+    fn send(&mut self, up: bool, from: SocketAddr, to: SocketAddr, ecn: Ecn, bytes: Vec<u8>) {
         if let Some(all) = &mut self.capture {
             all.push((up, bytes.clone()));
         }
         if !(self.lose)(up, &bytes) {
             let arrival = self.now + self.delay_us + (self.jitter)();
-            self.wire.push_back(Datagram { arrival, up, from, to, bytes });
+            let ecn = (self.mark)(up, ecn);
+            if self.drop_marked && ecn != Ecn::NotEct {
+                return;
+            }
+            self.wire.push_back(Datagram { arrival, up, from, to, ecn, bytes });
         }
     }
 
@@ -163,9 +174,9 @@ impl Pair {
         for up in [true, false] {
             let node = if up { &mut self.device } else { &mut self.gateway };
             let from = node.address;
-            for (to, bytes) in node.transmit(self.now) {
+            for (to, ecn, bytes) in node.transmit_marked(self.now) {
                 self.sent[usize::from(!up)] += 1;
-                self.send(up, from, to, bytes);
+                self.send(up, from, to, ecn, bytes);
             }
         }
     }

@@ -3,8 +3,9 @@
 use super::{KEY, Node, at, peer_id};
 use std::net::SocketAddr;
 use tallylink_core::crypto::{self, Crypto, Label as KeyLabel, Psk, Soft, SoftKey, Suite, TAG_LEN, Tag};
+use tallylink_core::wire::frame::write_ack;
 use tallylink_core::wire::handshake::VERSION;
-use tallylink_core::wire::{DataHeader, Frame, Hello, Limits, NoRoom, Packet, Welcome, Writer};
+use tallylink_core::wire::{DataHeader, Frame, Hello, Limits, NoRoom, Packet, PacketRange, Welcome, Writer};
 use tallylink_core::*;
 
 /// One end of a session, without the rest of the protocol.
@@ -18,6 +19,8 @@ pub(crate) struct Raw {
     pub(crate) next: u64,
     /// Numbers of the packets that the other end sent, as they were seen.
     pub(crate) seen: u64,
+    /// What was received of the numbers below, as ranges.
+    received: Vec<PacketRange>,
 }
 
 enum Header {
@@ -98,7 +101,7 @@ impl Raw {
         let hello_core = core_of(|w| hello.write(w));
         let [tx, rx] = keys(&hello_core, &packet[..welcome.core_len()], welcome.suite);
         let header = Header::Long { hello: hello_core, gateway_nonce: welcome.gateway_nonce };
-        Self { address, tx, rx, header, next: 0, seen: 0 }
+        Self { address, tx, rx, header, next: 0, seen: 0, received: vec![] }
     }
 
     /// Plays the gateway: answers the HELLO that `device` sends now.
@@ -124,7 +127,7 @@ impl Raw {
         let [rx, tx] = keys(&core_of(|w| hello.write(w)), &packet, 1);
         packet.extend_from_slice(tag.as_bytes());
         assert_eq!(device.take(now, address, &mut packet), Ok(Handled::Session));
-        Self { address, tx, rx, header: Header::Short(hello.label), next: 0, seen: 0 }
+        Self { address, tx, rx, header: Header::Short(hello.label), next: 0, seen: 0, received: vec![] }
     }
 
     /// A packet with this number and these bytes as its frames.
@@ -175,7 +178,21 @@ impl Raw {
         let mut body = body.to_vec();
         Soft.open(&self.rx, number, header, &mut body, &Tag::from_bytes(*tag)).ok()?;
         self.seen = self.seen.max(number + 1);
+        match self.received.last_mut() {
+            Some(last) if last.high + 1 == number => last.high = number,
+            _ => self.received.push(PacketRange { low: number, high: number }),
+        }
         Some(body)
+    }
+
+    /// Sends an ACK of what was received in order, and nothing else, with these frames besides.
+    pub(crate) fn acknowledge(&mut self, to: &mut Node, now: u64, frames: &[Frame<'_>]) -> Result<Handled, Discard> {
+        let mut buffer = [0; 64];
+        let mut w = Writer::new(&mut buffer);
+        let ranges: Vec<_> = self.received.iter().rev().take(10).copied().collect();
+        write_ack(&mut w, 0, &ranges).unwrap();
+        let bytes = [&*w.into_written(), &super::bytes_of(frames)].concat();
+        self.send_bytes(to, now, &bytes)
     }
 
     /// Sends a PING, so that the session goes live, and returns what came back.

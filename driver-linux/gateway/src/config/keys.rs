@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::units::{Bytes, Level, Limit, Place, Setting, Span, Suites};
+use super::units::{Bytes, Door, Level, Limit, Place, Setting, Span, Suites};
 
 /// A key as the table has it.
 pub struct Key {
@@ -80,6 +80,9 @@ keys! {
     log: Level = "info";
     /// The socket on which `tallylink status` asks the gateway. "auto" is status.sock in the data directory.
     status_socket: Place = "auto";
+    /// The TCP address that answers /readyz, /livez and /metrics. "auto" is the port number of `listen` on
+    /// 127.0.0.1; where that is taken the gateway says so and goes on without. "off" is none.
+    http: Door = "auto";
 }
 
 /// Reads a value and holds it against its key's bounds.

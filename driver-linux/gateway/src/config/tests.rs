@@ -35,6 +35,15 @@ fn what_is_shown_reads_back_to_the_same_values() {
 }
 
 #[test]
+fn the_address_for_http_may_be_chosen_or_left_out() {
+    let door = |text: &str| Config::parse(&format!("http = '{text}'")).unwrap().http;
+    assert_eq!(Config::default().http, Door::Auto);
+    assert_eq!((door("off"), door("auto")), (Door::Off, Door::Auto));
+    assert_eq!(door("[::1]:9100"), Door::At("[::1]:9100".parse().unwrap()));
+    assert!(matches!(refused("http = 'on'").1, Reason::Value { key: "http", .. }));
+}
+
+#[test]
 fn units_are_understood() {
     let config = Config::parse("segment = '128 MiB'\nretain_age = '1d 12h'\ncommit_interval = 0").unwrap();
     assert_eq!(config.segment, Bytes(128 << 20));

@@ -126,6 +126,47 @@ impl Setting for Place {
     }
 }
 
+/// Where something is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Door {
+    /// Where this program chooses.
+    Auto,
+    /// Nowhere.
+    Off,
+    /// Here.
+    At(SocketAddr),
+}
+
+impl Door {
+    /// Reads it from a command line.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn from_argument(text: &str) -> Result<Self, String> {
+        Self::parse(text).map_err(|()| format!("give {}", Self::EXPECTED))
+    }
+}
+
+impl Setting for Door {
+    const EXPECTED: &str = "an address with a port, such as \"127.0.0.1:7433\", or \"auto\", or \"off\"";
+
+    fn parse(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            address => address.parse().map(Self::At).map_err(drop),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Off => "off".into(),
+            Self::At(address) => address.to_string(),
+        }
+    }
+}
+
 macro_rules! words {
     ($( #[$about:meta] )* $name:ident, $expected:literal: $( #[doc = $doc:literal] $word:ident = $text:literal, )+) => {
         $( #[$about] )*

@@ -48,6 +48,7 @@ impl Follower {
     pub(super) fn open(store: KeyStore) -> Result<Self, StoreError> {
         let failed = |error: rustix::io::Errno| StoreError::Watch { dir: store.dir.clone(), error: error.into() };
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(failed)?;
+        store.make_dir()?;
         let follower = Self { store, inotify, told: None };
         follower.watch()?;
         Ok(follower)
@@ -102,14 +103,17 @@ impl Follower {
     }
 
     /// Watching a directory twice is watching it once; one that was made anew needs it again, which only its parent
-    /// tells: while a file of it is open, a removed directory does not say so itself.
+    /// tells: while a file of it is open, a removed directory does not say so itself. One that is gone is not made: it
+    /// may be about to come back, with everything in it.
     fn watch(&self) -> Result<(), StoreError> {
-        self.store.make_dir()?;
         let names = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
         let contents = WatchFlags::MODIFY | WatchFlags::ATTRIB;
         let add = |dir: &Path, what| inotify::add_watch(&self.inotify, dir, what | WatchFlags::ONLYDIR).map(drop);
         let parent = self.store.dir.parent().unwrap_or(&self.store.dir);
-        let watched = add(parent, names).and_then(|()| add(&self.store.dir, names | contents));
+        let watched = add(parent, names).and_then(|()| match add(&self.store.dir, names | contents) {
+            Err(rustix::io::Errno::NOENT) => Ok(()),
+            watched => watched,
+        });
         watched.map_err(|error| self.not_watched(error))
     }
 
@@ -126,7 +130,10 @@ impl Follower {
     }
 
     fn not_watched(&self, error: rustix::io::Errno) -> StoreError {
-        StoreError::Watch { dir: self.store.dir.clone(), error: error.into() }
+        match error {
+            rustix::io::Errno::NOENT => StoreError::Read { file: self.store.file(), error: error.into() },
+            _ => StoreError::Watch { dir: self.store.dir.clone(), error: error.into() },
+        }
     }
 }
 

@@ -81,7 +81,7 @@ impl<'a> RawLine<'a> {
 }
 
 const BUFFER_BYTES: usize = 64 << 10;
-const _: () = assert!(super::line::LONGEST < BUFFER_BYTES);
+const _: () = assert!(line::LONGEST < BUFFER_BYTES);
 
 /// Hands on every complete line from a place on; the place after the last one comes back.
 pub(super) fn scan(file: &File, from: Place, mut each: impl FnMut(RawLine<'_>)) -> io::Result<Place> {

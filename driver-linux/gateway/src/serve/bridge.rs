@@ -1,18 +1,31 @@
 //! What the journal's writer tells the network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tallylink_core::Epoch;
 use tallylink_journal::Stats;
 
-/// Shared by both threads. Whoever changes it wakes the network thread if that sleeps.
+use super::disk::{Lost, Pulse};
+use super::health::Health;
+
+/// Shared by both threads, and by those that tell how the gateway is. Whoever changes what the network thread looks at
+/// wakes it if it sleeps.
 #[derive(Debug, Default)]
 pub(super) struct Bridge {
     /// There is something below to look at.
     news: AtomicBool,
     stop: AtomicBool,
     failed: AtomicBool,
+    /// The journal failed, and the disk has passed a trial since.
+    mended: AtomicBool,
+    lost: Mutex<Option<Lost>>,
+    /// How often the writer was asked to look at its disk, and how often it has looked.
+    looks: Mutex<Looks>,
+    looked: Condvar,
+    pub(super) pulse: Arc<Pulse>,
+    pub(super) health: Health,
     /// The queue was full: its emptying is news.
     wants_room: AtomicBool,
     reports: Mutex<Vec<Report>>,
@@ -25,6 +38,12 @@ pub(super) struct Report {
     pub(super) stream: u32,
     pub(super) epoch: Epoch,
     pub(super) below: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Looks {
+    asked: u64,
+    done: u64,
 }
 
 /// What the journal is like, for `status`.
@@ -49,6 +68,7 @@ impl Bridge {
 
     /// The writer: the journal failed; until [`Item::Resume`](super::queue::Item::Resume) everything is passed over.
     pub(super) fn fail(&self) {
+        self.mended.store(false, Ordering::Release);
         self.failed.store(true, Ordering::Release);
         self.news.store(true, Ordering::Release);
     }
@@ -56,6 +76,54 @@ impl Bridge {
     /// The network thread: whether the journal failed since it was asked last.
     pub(super) fn take_failure(&self) -> bool {
         self.failed.swap(false, Ordering::AcqRel)
+    }
+
+    /// The writer: the disk works again, as far as a trial shows.
+    pub(super) fn mend(&self) {
+        self.mended.store(true, Ordering::Release);
+        self.news.store(true, Ordering::Release);
+    }
+
+    /// The network thread: whether it may go on, once it has heard of the failure.
+    pub(super) fn is_mended(&self) -> bool {
+        self.mended.load(Ordering::Acquire)
+    }
+
+    /// The network thread: it has gone on.
+    pub(super) fn gone_on(&self) {
+        self.mended.store(false, Ordering::Release);
+    }
+
+    /// The writer: nothing will be stored any more.
+    pub(super) fn lose(&self, why: Lost) {
+        *locked(&self.lost) = Some(why);
+        self.news.store(true, Ordering::Release);
+    }
+
+    pub(super) fn lost(&self) -> Option<Lost> {
+        *locked(&self.lost)
+    }
+
+    /// Has the writer look at its disk, and waits for that as long as given. `wake` wakes the writer.
+    pub(super) fn look(&self, wake: impl FnOnce(), at_most: Duration) {
+        let mut looks = locked(&self.looks);
+        looks.asked += 1;
+        let wanted = looks.asked;
+        drop(looks);
+        wake();
+        let looks = locked(&self.looks);
+        // Whether it came in time is seen from what it left.
+        let _ = self.looked.wait_timeout_while(looks, at_most, |looks| looks.done < wanted);
+    }
+
+    /// The writer: looks if it was asked to.
+    pub(super) fn when_asked(&self, look: impl FnOnce()) {
+        let asked = locked(&self.looks).asked;
+        if asked > locked(&self.looks).done {
+            look();
+            locked(&self.looks).done = asked;
+            self.looked.notify_all();
+        }
     }
 
     /// The network thread: it answered `Full`, and will look whether there is room once after this.
@@ -90,8 +158,9 @@ impl Bridge {
         self.news.swap(false, Ordering::AcqRel)
     }
 
+    /// Whether there is something to look at. An order to stop stays news, whoever has looked at the rest meanwhile.
     pub(super) fn has_news(&self) -> bool {
-        self.news.load(Ordering::Acquire)
+        self.news.load(Ordering::Acquire) || self.stopped()
     }
 
     pub(super) fn set_journal(&self, now: JournalNow) {

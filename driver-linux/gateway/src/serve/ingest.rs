@@ -73,8 +73,11 @@ impl Ingest {
     /// The journal failed: everything that is not stored is forgotten, and nothing is taken until [`Self::reopen`].
     pub(super) fn close(&mut self) {
         self.closed = true;
-        // A report before the failure still holds.
-        self.take_reports();
+        // Reports before the failure still hold, all of them.
+        let mut late = Vec::new();
+        self.bridge.take_reports(&mut late);
+        self.apply(&late);
+        self.reports.append(&mut late);
         self.streams.rewind();
     }
 
@@ -106,10 +109,16 @@ impl Ingest {
 
     fn take_reports(&mut self) {
         if self.reports.is_empty() && self.bridge.take_news() {
-            self.bridge.take_reports(&mut self.reports);
-            for report in &self.reports {
-                self.streams.stored(InIx(report.stream), report.epoch, report.below);
-            }
+            let mut reports = std::mem::take(&mut self.reports);
+            self.bridge.take_reports(&mut reports);
+            self.apply(&reports);
+            self.reports = reports;
+        }
+    }
+
+    fn apply(&mut self, reports: &[Report]) {
+        for report in reports {
+            self.streams.stored(InIx(report.stream), report.epoch, report.below);
         }
     }
 

@@ -1,19 +1,33 @@
 //! The gateway's peers: those of the key store, as it changes.
 
 use std::collections::HashSet;
+use std::fs;
+use std::mem;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tallylink_core::{End, KeyId, PeerIx, Provision, crypto::Psk};
 use tallylink_linux::{Network, Remote, network::Gone};
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
+use super::bridge::Bridge;
+use super::health::Subject;
 use super::ingest::Ingest;
 use crate::keystore::{Change, Contents, Entry, Follower, KeyStore, Peer, StoreError};
 use crate::{PeerId, Secret};
 
 /// How many peers are handed to the network thread at a time: it goes on receiving in between.
 const BATCH: usize = 1024;
+/// How long after a failure the key store is looked at again, should nothing tell of a change before.
+const AGAIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// However fast failures follow one another, they are this far apart.
+const PAUSE: Duration = Duration::from_millis(100);
+/// What a person can do about it.
+const REMEDY: &str = "put it back or mend it, and they are read by themselves";
 
 /// What became of the peers of the key store since it was looked at last.
 #[derive(Debug, Default)]
@@ -31,6 +45,9 @@ pub(super) struct Keys {
     store: KeyStore,
     follower: Follower,
     known: HashSet<PeerId>,
+    /// Peers that changed and could not be read yet.
+    unread: HashSet<PeerId>,
+    bridge: Arc<Bridge>,
 }
 
 impl Keys {
@@ -38,9 +55,13 @@ impl Keys {
     ///
     /// # Errors
     /// The key store cannot be read or followed.
-    pub(super) fn provision(store: KeyStore, network: &mut Network<Ingest>) -> Result<Self, StoreError> {
+    pub(super) fn provision(
+        store: KeyStore,
+        network: &mut Network<Ingest>,
+        bridge: Arc<Bridge>,
+    ) -> Result<Self, StoreError> {
         let follower = store.follow()?;
-        let mut keys = Self { store, follower, known: HashSet::new() };
+        let mut keys = Self { store, follower, known: HashSet::new(), unread: HashSet::new(), bridge };
         let news = keys.look()?;
         let unfinished = keys.follower.unfinished();
         if unfinished > 0 {
@@ -51,7 +72,7 @@ impl Keys {
             );
         }
         network.reserve_peers(news.new.len());
-        let changed = keys.read(&news)?;
+        let changed = keys.read(&news.changed)?;
         for change in news.new.into_iter().map(Update::Put).chain(changed) {
             change.apply(network);
         }
@@ -63,33 +84,49 @@ impl Keys {
         self.known.len()
     }
 
-    /// Runs on its own thread and ends with the network. Sleeps until the key store changes.
+    /// Runs on its own thread and ends with the network. Sleeps until the key store changes, or for a moment where it
+    /// could not be read.
     pub(super) fn follow(mut self, remote: &Remote<Ingest>) {
+        let mut at_most = None;
         loop {
             let mut fds = [PollFd::new(&self.follower, PollFlags::IN)];
-            match poll(&mut fds, None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(why) => return error!("changes of the key store are not followed any more: {why}"),
-            }
-            if self.update(remote) == Err(Gone) {
-                return;
-            }
+            let polled = poll(&mut fds, at_most.as_ref());
+            let done = match polled {
+                Ok(_) | Err(Errno::INTR) => self.update(remote),
+                Err(why) => Ok(Err(StoreError::Read { file: self.store.file(), error: why.into() })),
+            };
+            at_most = match done {
+                Err(Gone) => return,
+                Ok(Ok(())) => {
+                    self.bridge.health.right(Subject::Keys);
+                    None
+                }
+                Ok(Err(why)) => {
+                    let what = format!("{why}; the {} peers stay as they are", self.known.len());
+                    self.bridge.health.wrong(Subject::Keys, what, REMEDY);
+                    // Whatever it was: not at once again.
+                    thread::sleep(PAUSE);
+                    Some(AGAIN)
+                }
+            };
         }
     }
 
-    fn update(&mut self, remote: &Remote<Ingest>) -> Result<(), Gone> {
-        let news = match self.look() {
-            Ok(news) => news,
+    /// Learns what changed, as far as it can be read, and tells the network.
+    fn update(&mut self, remote: &Remote<Ingest>) -> Result<Result<(), StoreError>, Gone> {
+        let (news, looked) = match self.look() {
+            Ok(news) => (news, Ok(())),
+            Err(why) => (News::default(), Err(why)),
+        };
+        let mut wanted = mem::take(&mut self.unread);
+        wanted.extend(news.changed);
+        let (changed, read) = match self.read(&wanted) {
+            Ok(changed) => (changed, Ok(())),
             Err(why) => {
-                warn!("{why}; peers stay as they are");
-                return Ok(());
+                self.unread = wanted;
+                (Vec::new(), Err(why))
             }
         };
-        // A change that cannot be read now is told again by a later one, or by a restart; the rest is not held up.
-        let changed = self.read(&news).unwrap_or_else(|why| {
-            warn!("{why}; {} peers stay as they are", news.changed.len());
-            Vec::new()
-        });
         let mut updates: Vec<_> = news.new.into_iter().map(Update::Put).chain(changed).collect();
         if !updates.is_empty() {
             info!("{} peers changed, {} are provisioned now", updates.len(), self.known.len());
@@ -98,7 +135,16 @@ impl Keys {
             let some: Vec<_> = updates.drain(..updates.len().min(BATCH)).collect();
             remote.call(move |network| some.into_iter().for_each(|update| update.apply(network)))?;
         }
-        Ok(())
+        Ok(looked.and(read).and_then(|()| self.is_there()))
+    }
+
+    /// A key store that is gone revokes nothing, but somebody should know.
+    fn is_there(&self) -> Result<(), StoreError> {
+        let file = self.store.file();
+        match fs::metadata(&file) {
+            Err(error) if !self.known.is_empty() => Err(StoreError::Read { file, error }),
+            _ => Ok(()),
+        }
     }
 
     /// What changed since the last look.
@@ -128,16 +174,20 @@ impl Keys {
     }
 
     /// What the changed peers have now.
-    fn read(&mut self, news: &News) -> Result<Vec<Update>, StoreError> {
-        if news.changed.is_empty() {
+    fn read(&mut self, changed: &HashSet<PeerId>) -> Result<Vec<Update>, StoreError> {
+        if changed.is_empty() {
             return Ok(Vec::new());
         }
         let Contents { peers, .. } = self.store.read()?;
+        if peers.is_empty() {
+            // A store that is not there reads as an empty one.
+            self.is_there()?;
+        }
         let update = |id: &PeerId| match peers.by_id(*id) {
             Some(peer) => Update::Put(provision_of(peer)),
             None => Update::Remove(*id),
         };
-        let updates: Vec<_> = news.changed.iter().map(update).collect();
+        let updates: Vec<_> = changed.iter().map(update).collect();
         for update in &updates {
             if let Update::Remove(id) = update {
                 self.known.remove(id);

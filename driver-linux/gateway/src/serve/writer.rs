@@ -1,19 +1,59 @@
 //! The journal's thread: it appends every chunk that waits, makes groups of them durable, and tells how far.
+//!
+//! # When the disk fails
+//!
+//! ```text
+//!              a write or sync fails,                 the disk passes a trial
+//!              the directory is gone
+//!   TAKING ────────────────────────────> FAILED ────────────────────────────────> MENDED
+//!     ^                                  │    ^ │                                    │
+//!     │                                  │    └─┘ it does not: again, later          │
+//!     │                                  v                                           │
+//!     │                                LOST: another directory is in its place       │
+//!     └──────────────────────────────────────────────────────────────────────────────┘
+//!                               `Resume` arrives in the queue
+//! ```
+//!
+//! - TAKING: what the queue holds is appended and committed; what a commit returns is confirmed, and nothing else ever is.
+//! - FAILED: the journal is back at what is proven ([`Journal::rewind`]) and its handle is dropped. The network thread ends
+//!   all sessions and refuses streams and records before it acknowledges them. What is still queued is passed over. The
+//!   first trial comes at once, later ones after 250 ms to 4 s: old segments are deleted if retention lets them go, then
+//!   a file is made, preallocated, written, synced and removed.
+//! - MENDED: the network thread is told. It puts `Resume` and takes streams again, each from what is stored of it; so
+//!   whatever is behind `Resume` fits the journal. The journal begins a new segment with it.
+//! - LOST: the directory whose lock this process holds was removed for good, or another is in its place. What is stored
+//!   can only be told by opening it: the process ends with an exit code of its own.
+//!
+//! A failure soon after `Resume` waits longer for its trial than the one before: a disk that fails only under load does
+//! not make sessions come and go all the time. Checkpoints, deletions and the published position may fail in TAKING:
+//! nothing that is confirmed rests on them, and they are tried again.
+//!
+//! A call that does not return keeps only this thread: the network thread goes on until the queue is full, then
+//! answers so before it acknowledges.
+
+mod failure;
+mod sink;
 
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tallylink_core::Epoch;
-use tallylink_journal::{Chunk, Error, Journal, Position, Store, StreamId};
-use tracing::{error, info, warn};
+use tallylink_journal::{Journal, Store, StreamId};
+use tracing::{info, warn};
 
 use super::bridge::{Bridge, JournalNow, Report};
-use super::queue::{Item, Take};
+use super::disk::Absent;
+use super::health::{Subject, remedy};
+use super::queue::Take;
 use crate::clock;
+use failure::State;
+use sink::Sink;
 
 /// A group is not left open for more, once it has so many bytes.
 const GROUP_BYTES: u64 = 1 << 20;
+/// After checkpoints or deletions failed, they are tried again this much later.
+const UPKEEP_AGAIN: Duration = Duration::from_secs(1);
 /// How often old segments are looked for when nothing is written, if they may go for their age.
 const AGE_CHECK: Duration = Duration::from_secs(30);
 
@@ -35,8 +75,7 @@ pub(super) struct Writer<S: Store> {
     journal: Journal<S>,
     queue: Take,
     bridge: Arc<Bridge>,
-    /// Wakes the network thread.
-    wake: Box<dyn Fn() + Send>,
+    ways: Ways,
     interval: Duration,
     /// When the open group got its first chunk.
     group: Option<Instant>,
@@ -47,9 +86,19 @@ pub(super) struct Writer<S: Store> {
     places: Vec<(StreamId, u32)>,
     /// What became durable and is not told yet.
     reports: Vec<Report>,
-    /// Everything is passed over until the network thread says where it goes on.
-    failed: bool,
+    state: State,
     failures: u64,
+    /// When checkpoints and deletions are tried again, after they failed.
+    upkeep_at: Option<Instant>,
+    publish_failures: u64,
+}
+
+/// How the writer reaches what is outside.
+pub(super) struct Ways {
+    /// Wakes the network thread.
+    pub(super) wake: Box<dyn Fn() + Send>,
+    /// Whether the journal's directory is where it was.
+    pub(super) check: Box<dyn Fn() -> Result<(), Absent> + Send>,
 }
 
 impl<S: Store> Writer<S> {
@@ -57,7 +106,7 @@ impl<S: Store> Writer<S> {
         journal: Journal<S>,
         queue: Take,
         bridge: Arc<Bridge>,
-        wake: Box<dyn Fn() + Send>,
+        ways: Ways,
         interval: Duration,
         checks_age: bool,
     ) -> Self {
@@ -68,15 +117,17 @@ impl<S: Store> Writer<S> {
             journal,
             queue,
             bridge,
-            wake,
+            ways,
             interval,
             group: None,
             checks_age,
             streams,
             places,
             reports: Vec::new(),
-            failed: false,
+            state: State::default(),
             failures: 0,
+            upkeep_at: None,
+            publish_failures: 0,
         }
     }
 
@@ -94,7 +145,11 @@ impl<S: Store> Writer<S> {
                 Next::Over => break,
             }
         }
-        info!("everything received is stored");
+        if self.state.is_taking() {
+            info!("everything received is stored");
+        } else {
+            warn!("what was received since the journal failed is not stored: its senders keep it");
+        }
     }
 
     /// Appends what waits and, when it is time, makes it durable.
@@ -102,13 +157,14 @@ impl<S: Store> Writer<S> {
         let took = self.take_all();
         if took > 0 {
             self.bridge.took();
-            (self.wake)();
+            (self.ways.wake)();
         }
+        self.look_when_asked();
         if self.journal.pending_bytes() == 0 {
             self.group = None;
             return match took {
                 0 if self.queue.is_over() => Next::Over,
-                0 => Next::Rest,
+                0 => self.try_again().map_or(Next::Rest, Next::Wait),
                 _ => Next::Again,
             };
         }
@@ -127,134 +183,62 @@ impl<S: Store> Writer<S> {
     fn take_all(&mut self) -> usize {
         let mut took = 0;
         while self.journal.pending_bytes() < GROUP_BYTES {
-            let Self { queue, journal, streams, places, reports, failed, .. } = self;
-            let mut sink = Sink { journal, streams, places, reports, failed };
+            let Self { queue, journal, streams, places, reports, state, .. } = self;
+            let mut sink = Sink { journal, streams, places, reports, state };
             let Some(result) = queue.take(|stream, item, body| sink.item(stream, item, body)) else { break };
             took += 1;
             if let Err(why) = result {
-                self.fail(&why);
+                self.fail_for(&why);
             }
         }
         took
     }
 
     fn commit(&mut self) {
-        let Self { journal, streams, places, reports, failed, .. } = self;
-        let committed = Sink { journal, streams, places, reports, failed }.commit();
+        let Self { journal, streams, places, reports, state, .. } = self;
+        let committed = Sink { journal, streams, places, reports, state }.commit();
         self.bridge.stored(self.reports.drain(..));
         match committed {
-            Ok(()) => (self.wake)(),
-            Err(why) => self.fail(&why),
+            Ok(()) => {
+                self.state.worked();
+                (self.ways.wake)();
+            }
+            Err(why) => self.fail_for(&why),
         }
-        self.maintain();
+        if self.upkeep_at.is_none_or(|at| clock::monotonic() >= at) {
+            self.maintain();
+        }
+        self.tell();
     }
 
+    /// Writes checkpoints and deletes old segments, where due.
     fn maintain(&mut self) {
         match self.journal.maintain(clock::unix_micros()) {
-            Ok(done) if done.deleted > 0 => info!("deleted {} old segments", done.deleted),
-            Ok(_) => {}
-            Err(why) => warn!("journal: {why}; old segments stay until that is mended"),
-        }
-        self.bridge.set_journal(JournalNow {
-            stats: self.journal.stats(),
-            segment_bytes: self.journal.segment_bytes(),
-            failures: self.failures,
-        });
-    }
-
-    /// Nothing since the last group is stored, and nothing is appended before the senders know.
-    fn fail(&mut self, why: &Error) {
-        error!("journal: {why}; nothing is lost: senders keep what is not stored, and it is tried again");
-        self.journal.rewind();
-        self.streams.iter_mut().flatten().for_each(|(_, begun)| *begun = None);
-        self.failed = true;
-        self.failures += 1;
-        self.bridge.fail();
-        (self.wake)();
-    }
-}
-
-/// What an item is written to.
-struct Sink<'w, S: Store> {
-    journal: &'w mut Journal<S>,
-    streams: &'w mut Vec<Option<(StreamId, Option<Epoch>)>>,
-    places: &'w mut Vec<(StreamId, u32)>,
-    reports: &'w mut Vec<Report>,
-    failed: &'w mut bool,
-}
-
-impl<S: Store> Sink<'_, S> {
-    #[inline]
-    fn item(&mut self, place: u32, item: Item, body: &[u8]) -> Result<(), Error> {
-        match item {
-            Item::Stream { peer } => self.know(place, peer, body),
-            Item::Resume => {
-                *self.failed = false;
-                Ok(())
-            }
-            _ if *self.failed => Ok(()),
-            Item::Chunk { epoch, from, to, first_start, starts, arrival_us } => {
-                let chunk = Chunk {
-                    stream: self.turn_to(place, epoch)?,
-                    epoch: epoch.0,
-                    from: Position { number: from.number, offset: from.offset },
-                    to: Position { number: to.number, offset: to.offset },
-                    first_record: first_start,
-                    records: starts,
-                    bytes: body,
-                };
-                self.journal.append(chunk, arrival_us)
-            }
-            Item::Gap { epoch, below, reason, arrival_us } => {
-                let stream = self.turn_to(place, epoch)?;
-                self.journal.gap(stream, epoch.0, below, reason, arrival_us)
-            }
-        }
-    }
-
-    /// Even while everything else is passed over: it is told once.
-    fn know(&mut self, place: u32, peer: [u8; 8], name: &[u8]) -> Result<(), Error> {
-        let id = self.journal.stream(peer, name)?;
-        if self.streams.len() <= place as usize {
-            self.streams.resize(place as usize + 1, None);
-        }
-        self.streams[place as usize] = Some((id, None));
-        if let Err(at) = self.places.binary_search_by_key(&id, |(id, _)| *id) {
-            self.places.insert(at, (id, place));
-        }
-        Ok(())
-    }
-
-    /// The stream at a place, its epoch begun.
-    #[inline]
-    fn turn_to(&mut self, place: u32, epoch: Epoch) -> Result<StreamId, Error> {
-        let Some(Some((id, begun))) = self.streams.get_mut(place as usize) else {
-            return Err(Error::UnknownEpoch);
-        };
-        if *begun != Some(epoch) {
-            match self.journal.begin_epoch(*id, epoch.0, 0, 0) {
-                Err(Error::CommitFirst) => {
-                    let id = *id;
-                    self.commit()?;
-                    self.journal.begin_epoch(id, epoch.0, 0, 0)?;
-                    self.streams[place as usize] = Some((id, Some(epoch)));
-                    return Ok(id);
+            Ok(done) => {
+                if done.deleted > 0 {
+                    info!("deleted {} old segments", done.deleted);
                 }
-                begun => begun?,
+                self.upkeep_at = None;
+                self.bridge.health.right(Subject::Upkeep);
             }
-            *begun = Some(epoch);
+            Err(why) => {
+                self.upkeep_at = Some(clock::monotonic() + UPKEEP_AGAIN);
+                let what = format!("{why}; records are stored, but old segments stay");
+                self.bridge.health.wrong(Subject::Upkeep, what, remedy(failure::kind(&why)));
+            }
         }
-        Ok(*id)
     }
 
-    /// Makes the group durable and notes how far each stream is.
-    fn commit(&mut self) -> Result<(), Error> {
-        for stored in self.journal.commit()? {
-            if let Ok(found) = self.places.binary_search_by_key(&stored.stream, |(id, _)| *id) {
-                let (stream, epoch) = (self.places[found].1, Epoch(stored.epoch));
-                self.reports.push(Report { stream, epoch, below: stored.below });
-            }
+    fn tell(&mut self) {
+        let stats = self.journal.stats();
+        if self.publish_failures < stats.publish_failures {
+            let what = "how far records are stored cannot be published, so that `query` does not see the newest";
+            self.bridge.health.wrong(Subject::Followers, what.to_owned(), remedy(std::io::ErrorKind::Other));
+        } else {
+            self.bridge.health.right(Subject::Followers);
         }
-        Ok(())
+        self.publish_failures = stats.publish_failures;
+        let segment_bytes = self.journal.segment_bytes();
+        self.bridge.set_journal(JournalNow { stats, segment_bytes, failures: self.failures });
     }
 }

@@ -10,9 +10,16 @@ use super::{PeerNow, Report};
 /// Everything that is not zero, and the peers.
 pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
-    let Report { version, up_seconds, data, counters, sockets, queue, disk, peers, peers_provisioned } = report;
+    let Report { version, up_seconds, data, ready, troubles, counters, sockets, queue, disk, peers, peers_provisioned } =
+        report;
     let up = humantime::format_duration(Duration::from_secs(*up_seconds));
     let _ = writeln!(text, "tallylink {version}, up {up}, data in {}", data.display());
+    if !ready {
+        let _ = writeln!(text, "NOT READY: records are not taken or not stored");
+    }
+    for trouble in troubles {
+        let _ = writeln!(text, "{trouble}");
+    }
     for socket in sockets {
         let (asked, given) = (ByteSize(socket.receive_buffer_asked), ByteSize(socket.receive_buffer));
         let _ = write!(text, "listening on {}, receive buffer {given}", socket.listen);
@@ -27,12 +34,11 @@ pub(super) fn text(report: &Report) -> String {
         }
     }
     let (waiting, capacity) = (ByteSize(queue.waiting_bytes), ByteSize(queue.capacity_bytes));
-    let works = if disk.works { "" } else { "; THE JOURNAL FAILED and is being tried again" };
     let _ = write!(text, "journal {}, {waiting} of {capacity} waiting for the disk", ByteSize(disk.journal_bytes));
     if let Some(free) = disk.free_bytes {
         let _ = write!(text, ", {} free", ByteSize(free));
     }
-    let _ = writeln!(text, "{works}");
+    text.push('\n');
 
     let _ = writeln!(text, "\n{} of {peers_provisioned} peers heard:", peers.len());
     for peer in peers {

@@ -1,6 +1,8 @@
 //! A gateway process of a test's own.
 
-use std::io::{BufRead, BufReader, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -18,7 +20,7 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Starts one on a home's data directory and waits until it listens.
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
-        Self::with_log(home, args, Stdio::null())
+        Self::with_log(home, args, log(home))
     }
 
     /// The same with its messages going to `log`.
@@ -36,6 +38,26 @@ impl Gateway {
         BufReader::new(out).read_line(&mut ready).expect("a line");
         let address = ready.split_whitespace().nth(2).unwrap_or_else(|| panic!("not ready: {ready:?}")).to_owned();
         Self { process, address }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// What its HTTP endpoint answers: the status and the body.
+    pub(crate) fn http(&self, path: &str) -> (u16, String) {
+        let port = self.address.rsplit_once(':').expect("a port").1;
+        http(&format!("127.0.0.1:{port}"), path)
+    }
+
+    /// The exit code, once it ends by itself.
+    pub(crate) fn ended(mut self) -> i32 {
+        let mut code = None;
+        until("the gateway ends", || {
+            code = self.process.try_wait().expect("a process");
+            code.is_some()
+        });
+        code.and_then(|code| code.code()).unwrap_or(-1)
     }
 
     pub(crate) fn on_loopback(home: &Home) -> Self {
@@ -70,6 +92,22 @@ impl Drop for Gateway {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Where the messages of a home's gateways go.
+fn log(home: &Home) -> File {
+    OpenOptions::new().create(true).append(true).open(home.path("gateway.log")).expect("a log")
+}
+
+/// One GET.
+pub(crate) fn http(address: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("an HTTP endpoint");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("taken");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    (status, body.to_owned())
 }
 
 /// The program without this process's settings, for processes that run beside the test.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Lost, StreamCheck};
 use crate::chunk::Position;
 use crate::entry::{ChunkHead, Entry, Identity};
-use crate::streams::{Fit, Streams, fit};
+use crate::streams::{Fit, Stream as Stored, Streams, fit};
 use crate::varint;
 
 /// How many missing ranges of a stream are listed; more are only counted.
@@ -57,6 +57,16 @@ impl Tally {
                 found.lose(at, next, slot.stored);
             }
         }
+    }
+
+    /// Streams of which more is known to have been stored than any entry shows, with their epochs.
+    pub(crate) fn behind(&self, known: &Streams) -> Vec<(u32, [u8; 8])> {
+        let is_behind = |(id, stream): &(u32, &Stored)| {
+            let found = self.streams.get(id)?.epochs.first()?;
+            let slot = stream.epochs.iter().find(|slot| slot.current && slot.epoch == found.epoch)?;
+            (slot.stored > found.next.number).then_some((*id, slot.epoch))
+        };
+        known.iter().filter_map(|row| is_behind(&row)).collect()
     }
 
     pub(crate) fn into_report(self) -> Vec<StreamCheck> {

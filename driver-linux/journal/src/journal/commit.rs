@@ -49,8 +49,10 @@ impl<S: Store> Journal<S> {
     /// After an error: forgets everything that is not proven, so that appending can go on in a new segment.
     ///
     /// Every stream's position is back at its `stored_below`; epochs of which nothing is stored are no longer known.
-    /// Needs no disk and cannot fail.
-    pub fn rewind(&mut self) {
+    /// Needs no disk and cannot fail. Back comes how far each stream and epoch that was appended to since the last commit
+    /// is stored: a segment that was finished in between has made a part of that durable, which nobody was told yet.
+    pub fn rewind(&mut self) -> &[Stored] {
+        self.stored.clear();
         self.failed = false;
         self.checkpoints.hurry = true;
         self.buffer.clear();
@@ -70,7 +72,12 @@ impl<S: Store> Journal<S> {
             if let Some((epoch, base)) = touched.current {
                 stream.epochs.make_current(epoch, base);
             }
+            if let Some(slot) = stream.epochs.find(touched.epoch) {
+                let (stream, below) = (StreamId(touched.stream), slot.stored);
+                self.stored.push(Stored { stream, epoch: touched.epoch, below });
+            }
         }
+        &self.stored
     }
 
     /// Commits and ends, giving back what was preallocated: the next opening has less to look through.

@@ -5,6 +5,7 @@ use std::io;
 use super::Journal;
 use crate::aside::Aside;
 use crate::check::{self, Progress, Tally};
+use crate::chunk::StreamId;
 use crate::entry::{self, LEAST_VOID};
 use crate::error::{At, Error};
 use crate::options::Options;
@@ -33,8 +34,10 @@ pub struct Repair {
 /// # Errors
 /// As [`Journal::open`]; or the disk fails, then what is not done yet is as it was.
 pub fn repair<S: Store>(store: S, watch: &mut dyn FnMut(Progress)) -> Result<Repair, Error> {
-    // Whoever uses the journal may remember as many epochs as there can be.
-    let options = Options { remembered_epochs: Options::MOST_EPOCHS, ..Options::default() };
+    // Whoever uses the journal may remember as many epochs as there can be,
+    // and hardly anything is appended.
+    let (remembered_epochs, segment_bytes) = (Options::MOST_EPOCHS, Options::MIN_SEGMENT);
+    let options = Options { remembered_epochs, segment_bytes, ..Options::default() };
     let (mut journal, recovery) = Journal::open(store, options)?;
     let done = journal.repair(watch)?;
     Ok(Repair { recovery, ..done })
@@ -75,10 +78,22 @@ impl<S: Store> Journal<S> {
             progress.done += sealed.counted;
             watch(progress);
         }
+        self.tell_lost_ends(&tally)?;
         self.checkpoint()?;
         self.checkpoint()?;
         self.publish();
         Ok(done)
+    }
+
+    /// Defines those streams again whose end is lost, as checkpoints know it: so readers are told of the gap.
+    fn tell_lost_ends(&mut self, tally: &Tally) -> Result<(), Error> {
+        for (id, epoch) in tally.behind(&self.streams) {
+            let stream = StreamId(id);
+            let freed = self.epoch_state(stream, epoch).map_or(0, |state| state.freed_below);
+            // The mark itself says nothing new; the definition before it does.
+            self.freed(stream, epoch, freed)?;
+        }
+        self.commit().map(drop)
     }
 
     /// Copies the places, and only then writes over them.

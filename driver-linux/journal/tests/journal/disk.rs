@@ -83,6 +83,25 @@ fn whichever_operation_fails_first_the_journal_recovers_unaided() {
 }
 
 #[test]
+fn what_a_finished_segment_proved_is_told_although_the_next_cannot_be_begun() {
+    let store = MemStore::new(1);
+    let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();
+    let stream = journal.stream(PEER, b"s").unwrap();
+    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
+    append(&mut journal, stream, EPOCH, 0, &[vec![1]]).unwrap();
+    journal.commit().unwrap();
+    store.add_fault(fail(Operation::Create, ErrorKind::StorageFull));
+    let full = (1..).find(|number| append(&mut journal, stream, EPOCH, *number, &[vec![1; 900]]).is_err()).unwrap();
+    let told: Vec<_> = journal.rewind().iter().map(|stored| (stored.stream, stored.epoch, stored.below)).collect();
+    assert!(full > 2);
+    assert_eq!(told, [(stream, EPOCH, full)]);
+    assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().stored_below, full);
+    append(&mut journal, stream, EPOCH, full, &[vec![1]]).unwrap();
+    journal.commit().unwrap();
+    assert_eq!(read_all(store).records.len() as u64, full + 1);
+}
+
+#[test]
 fn a_follower_position_that_cannot_be_written_delays_followers_only() {
     let store = MemStore::new(1);
     let (mut journal, _) = Journal::open(store.clone(), options()).unwrap();

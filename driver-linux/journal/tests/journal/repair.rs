@@ -157,3 +157,33 @@ fn a_check_changes_nothing() {
     look(&store);
     assert!(before == files(&store));
 }
+
+#[test]
+fn a_lost_end_that_a_checkpoint_knows_of_is_shown_as_a_gap() {
+    let store = MemStore::new(1);
+    let (mut journal, _) = Journal::open(store.clone(), crate::common::options()).unwrap();
+    let stream = journal.stream(PEER, &[0]).unwrap();
+    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
+    for number in 0..60 {
+        crate::common::append(&mut journal, stream, EPOCH, number, &[crate::sample::content(0, number)]).unwrap();
+        journal.commit().unwrap();
+        journal.maintain(0).unwrap();
+    }
+    drop(journal);
+    // With both checkpoints gone they are made anew, of everything: the last record, too.
+    for name in ["checkpoint-a", "checkpoint-b"] {
+        store.remove(name).unwrap();
+    }
+    drop(Journal::open(store.clone(), crate::common::options()).unwrap());
+    let (last, end) = {
+        let found = look(&store).segments.pop().unwrap();
+        (segment_name(found.segment), found.counted as usize)
+    };
+    store.edit(&last, |bytes| bytes[end - 3] ^= 1);
+    assert_eq!(look(&store).streams[0].lost_records, 1);
+    repair(store.clone(), &mut |_| {}).unwrap();
+    assert!(look(&store).is_whole());
+    let all = crate::common::read_all(store.clone());
+    assert_eq!((all.records.len(), all.gaps), (59, vec![(59, 60, None)]));
+    assert_eq!(look(&store).streams[0].lost_records, 1);
+}

@@ -6,14 +6,14 @@ use rustix::io::Errno;
 use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
-use tallylink_core::Path;
+use tallylink_core::{Ecn, Path};
 
 fn silent() -> Scripted {
     Scripted::new(|_| Ok(()))
 }
 
 fn datagrams(incoming: &mut Incoming) -> Vec<Vec<u8>> {
-    incoming.runs().flat_map(|(_, run)| run.map(|d| d.to_vec())).collect()
+    incoming.runs().flat_map(|(_, _, run)| run.map(|d| d.to_vec())).collect()
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn f05_segments_sent_in_one_call_arrive_as_they_were_over_ipv4_and_ipv6() {
         let from = bind(from);
         let remote: SocketAddr = format!("{remote}:{port}").parse().unwrap();
         let bytes: Vec<u8> = (0..40u8).flat_map(|n| vec![n; if n == 39 { 17 } else { 1200 }]).collect();
-        from.send(&Path::to(remote), &bytes, Some(1200)).unwrap();
+        from.send(&Path::to(remote), Ecn::Ect0, &bytes, Some(1200)).unwrap();
         let came = until(&to, bytes.len());
         let expected: Vec<Vec<u8>> = bytes.chunks(1200).map(<[u8]>::to_vec).collect();
         assert_eq!(came, expected, "to {remote}");
@@ -98,16 +98,40 @@ fn f05_segments_sent_in_one_call_arrive_as_they_were_over_ipv4_and_ipv6() {
 fn a_datagram_tells_both_of_its_addresses_and_can_be_answered_from_the_same() {
     let (to, from) = (bind("[::]:0"), bind("127.0.0.1:0"));
     let remote = SocketAddr::new("127.0.0.2".parse().unwrap(), to.local_addr().unwrap().port());
-    from.send(&Path::to(remote), b"ask", None).unwrap();
+    from.send(&Path::to(remote), Ecn::NotEct, b"ask", None).unwrap();
     let (mut incoming, mut counters) = (Incoming::new(), SocketCounters::default());
     while !incoming.fill(&to, &mut counters) {
         thread::sleep(Duration::from_millis(1));
     }
     let path = *incoming.runs().next().unwrap().0;
     assert_eq!(path, Path { local: Some(remote.ip()), remote: from.local_addr().unwrap() });
-    to.send(&path, b"answer", None).unwrap();
+    to.send(&path, Ecn::Ce, b"answer", None).unwrap();
     while !incoming.fill(&from, &mut counters) {
         thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(incoming.runs().next().unwrap().0.remote, remote, "the answer comes from the address that was asked");
+}
+
+#[test]
+fn marks_arrive_as_they_left_over_ipv4_and_ipv6() {
+    let to = bind("[::]:0");
+    let port = to.local_addr().unwrap().port();
+    for (from, remote) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "[::1]"), ("[::]:0", "127.0.0.1")] {
+        let from = bind(from);
+        let remote: SocketAddr = format!("{remote}:{port}").parse().unwrap();
+        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            for (bytes, segment) in [(vec![7; 600], None), (vec![7; 6000], Some(1200))] {
+                from.send(&Path::to(remote), ecn, &bytes, segment).unwrap();
+                let (mut incoming, mut counters) = (Incoming::new(), SocketCounters::default());
+                while (counters.bytes_received as usize) < bytes.len() {
+                    if !incoming.fill(&to, &mut counters) {
+                        thread::sleep(Duration::from_millis(1));
+                        continue;
+                    }
+                    let came: Vec<_> = incoming.runs().map(|(path, came, _)| (*path, came)).collect();
+                    assert!(came.iter().all(|(_, came)| *came == ecn), "{ecn:?} came as {came:?}");
+                }
+            }
+        }
+    }
 }

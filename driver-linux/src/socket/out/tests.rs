@@ -3,13 +3,13 @@ use crate::socket::SocketCounters;
 use crate::socket::testing::{Scripted, Send};
 use rustix::io::Errno;
 use std::collections::VecDeque;
-use tallylink_core::{Envelope, Instant, Path, PeerIx, SendFault};
+use tallylink_core::{Ecn, Envelope, Instant, Path, PeerIx, SendFault};
 
 const NOW: Instant = Instant::from_micros(1);
 
 fn envelope(peer: u32, len: u16) -> Envelope {
     let remote = format!("192.0.2.{peer}:7441").parse().unwrap();
-    Envelope { peer: PeerIx(peer), path: Path::to(remote), len, segment: 1452 }
+    Envelope { peer: PeerIx(peer), path: Path::to(remote), len, ecn: Ecn::Ect0, segment: 1452 }
 }
 
 /// Puts a packet in whose bytes are all `mark`.
@@ -43,6 +43,18 @@ fn shapes(sent: &[Send]) -> Vec<(Vec<u8>, bool)> {
 
 fn singles() -> Vec<(Vec<u8>, bool)> {
     (1..=4).map(|mark| (vec![mark], false)).collect()
+}
+
+#[test]
+fn packets_with_different_marks_do_not_leave_in_one_call() {
+    let io = Scripted::new(|_| Ok(()));
+    let mut out = Outgoing::new(&io);
+    let plain = Envelope { ecn: Ecn::NotEct, ..envelope(1, 1200) };
+    out.place(&envelope(1, 1200)).expect("an empty batch takes anything").fill(1);
+    out.placed(&envelope(1, 1200));
+    assert!(out.place(&plain).is_none());
+    assert_eq!(out.flush(&io, Instant::from_micros(0), &mut SocketCounters::default()), Flushed::Sent);
+    assert_eq!(io.sent().first().map(|s| s.ecn), Some(Ecn::Ect0));
 }
 
 #[test]
