@@ -88,7 +88,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 /// Everything arrives, and as fast as the slower of quinn and the disk alone lets it.
 fn marks(cases: &[Case]) -> Vec<Mark> {
     let of = |case: &Case| {
-        let mark = |metric, bound| Mark { case: case.name.clone(), side: SIDE.into(), metric, bound };
+        let mark =
+            |metric: &str, bound| Mark { case: case.name.clone(), side: SIDE.into(), metric: metric.into(), bound };
         [mark(figures::ERRORS, Bound::AtMost(0.0)), mark(figures::RATE, Bound::RatioAtLeast(1.0))]
     };
     cases.iter().flat_map(of).collect()

@@ -6,6 +6,7 @@
 
 mod clock;
 mod disk_faults;
+mod drain;
 mod fairness;
 mod fill;
 mod lab;
@@ -14,6 +15,7 @@ mod many;
 mod marks;
 mod options;
 mod path;
+mod process;
 mod render;
 mod report;
 mod start_up;
@@ -47,6 +49,14 @@ enum Bench {
     Path(path::Arguments),
     /// How long thousands of slow senders wait for STORED, without and with a fast one beside them.
     Many(many::Arguments),
+    /// How fast a full outbox drains to a gateway's journal, beside quinn, which stores nothing, and the disk alone.
+    Drain(drain::Arguments),
+    /// A gateway, or a sender with an outbox, for `drain`.
+    #[command(hide = true)]
+    DrainTallylink(drain::DrainRole),
+    /// An end of a QUIC connection, for `drain`.
+    #[command(hide = true)]
+    DrainQuinn(drain::QuinnRole),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
@@ -91,6 +101,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Fairness(arguments) => fairness::run(arguments)?,
         Bench::Path(arguments) => path::run(arguments)?,
         Bench::Many(arguments) => many::run(arguments)?,
+        Bench::Drain(arguments) => drain::run(arguments)?,
+        Bench::DrainTallylink(role) => role.run().map(|()| true)?,
+        Bench::DrainQuinn(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
