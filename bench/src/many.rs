@@ -1,11 +1,12 @@
 //! `many`: thousands of slow senders on one gateway, and what one fast sender does to them.
 //!
-//! The gateway is a process of its own on a journal of its own. The slow ones share a thread and a socket; each pushes a small record
+//! The gateway is a process of its own on a journal of its own. The slow ones have a microcontroller's limits and share a thread; each pushes a small record
 //! every second, and it is measured how long it takes from there to STORED: in turn without the fast one, and while
 //! it sends as much as it can.
 
 mod crowd;
 mod fast;
+mod slow;
 
 use std::time::Duration;
 

@@ -1,33 +1,43 @@
-//! The slow senders: one thread, one socket, a session for each.
+//! The slow senders, all on one thread.
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
+    os::fd::OwnedFd,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
-use tallylink_core::{
-    Accept, Batch, Config, Deliver, End, Epoch, EpochSource, Event, Full, InIx, Name, Open, OutIx, PeerIx, Provision,
-    Refusal,
+use anyhow::{Result, ensure};
+use rustix::{
+    buffer::spare_capacity,
+    event::{Timespec, epoll},
 };
-use tallylink_linux::{Application, Network, Settings};
+use tallylink_linux::Clock;
 
-use super::Provided;
+use super::{
+    Provided,
+    slow::{Happened, Slow},
+};
 use crate::clock;
 
 /// Each pushes a record so often.
 const PERIOD: Duration = Duration::from_secs(1);
 const RECORD: [u8; 61] = [b'x'; 61];
-/// Bytes of a sender's ring: a few records.
-const RING: u32 = 1_024;
+/// How often it is looked whether something is due.
+const TICK: Duration = Duration::from_millis(5);
+/// Sockets that are served before something else has its turn.
+const EVENTS: usize = 256;
 /// All of them must have stored their first record by then.
 const GATHERED_WITHIN: Duration = Duration::from_secs(120);
 
 pub(super) struct Crowd {
-    network: Network<Stopwatch>,
-    streams: Vec<OutIx>,
-    /// Whose turn it is, and since when the crowd pushes.
-    turn: u64,
+    slow: Vec<Slow>,
+    poll: OwnedFd,
+    events: Vec<epoll::Event>,
+    clock: Clock,
     begun: Instant,
+    /// Whose turn it is, counted from the beginning.
+    turn: u64,
+    next_look: Duration,
+    happened: Happened,
 }
 
 /// What was seen for a while.
@@ -39,66 +49,52 @@ pub(super) struct Seen {
     pub(super) sessions_ended: u64,
 }
 
-/// Takes the time of what is under way, by stream.
-#[derive(Default)]
-struct Stopwatch {
-    pushed: Vec<Option<Instant>>,
-    milliseconds: Vec<f64>,
-    sessions_ended: u64,
-}
-
 impl Crowd {
-    /// Opens a session for each and waits until each has stored one record.
+    /// Opens a session for each, and waits until each has stored one record.
     pub(super) fn gather(keys: &[Provided], gateway: SocketAddr) -> Result<Self> {
-        let peers = u32::try_from(keys.len())?;
-        let base = Settings::sender();
-        let config = Config {
-            max_peers: peers.next_power_of_two().max(8),
-            ack_window: 64,
-            in_flight: 8,
-            first_credit: 2_048,
-            ..base.config
-        };
-        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let settings = Settings { config, links: peers, listen, ..base };
-        let mut network = Network::new(&settings, Stopwatch::default())?;
-        let mut streams = Vec::new();
-        for key in keys {
-            let peer = network.add_peer(Provision::new(key.id, End::Device, Provided::key_id(), key.psk()))?;
-            network.connect(peer, gateway)?;
-            let name = Name::new("slow").context("a name")?;
-            streams.push(network.open(peer, name, EpochSource::FirstSession, 0, RING)?);
+        let clock = Clock::start();
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut slow = Vec::with_capacity(keys.len());
+        for (index, key) in keys.iter().enumerate() {
+            let one = Slow::new(key, gateway, &clock)?;
+            epoll::add(&poll, &one.socket, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)?;
+            slow.push(one);
         }
-        network.application_mut().pushed.resize(streams.len(), None);
-        let mut crowd = Self { network, streams, turn: 0, begun: clock::wall() };
-        let begun = clock::wall();
-        let mut stored = 0;
-        while stored < crowd.streams.len() {
-            ensure!(begun.elapsed() < GATHERED_WITHIN, "after {GATHERED_WITHIN:?}, {stored} senders have a session");
+        let mut crowd = Self {
+            slow,
+            poll,
+            events: Vec::with_capacity(EVENTS),
+            clock,
+            begun: clock::wall(),
+            turn: 0,
+            next_look: Duration::ZERO,
+            happened: Happened::default(),
+        };
+        while crowd.happened.milliseconds.len() < keys.len() {
+            let stored = crowd.happened.milliseconds.len();
+            ensure!(
+                crowd.begun.elapsed() < GATHERED_WITHIN,
+                "only {stored} records were stored in {GATHERED_WITHIN:?}"
+            );
             crowd.go(PERIOD)?;
-            let has_stored = |at: &&OutIx| crowd.network.stream(**at).is_some_and(|stream| stream.stored_below() > 0);
-            stored = crowd.streams.iter().filter(has_stored).count();
         }
         Ok(crowd)
     }
 
     /// Goes on for so long, and tells what was seen.
     pub(super) fn watch(&mut self, lasts: Duration) -> Result<Seen> {
-        let watch = self.network.application_mut();
-        watch.milliseconds.clear();
-        watch.sessions_ended = 0;
+        self.happened = Happened::default();
         let missed = self.go(lasts)?;
-        let watch = self.network.application_mut();
-        let mut milliseconds = std::mem::take(&mut watch.milliseconds);
+        let Happened { mut milliseconds, sessions_ended } = std::mem::take(&mut self.happened);
         milliseconds.sort_by(f64::total_cmp);
         ensure!(!milliseconds.is_empty(), "nothing was stored for {lasts:?}");
-        Ok(Seen { milliseconds, missed, sessions_ended: watch.sessions_ended })
+        Ok(Seen { milliseconds, missed, sessions_ended })
     }
 
     /// Everyone pushes when it is their turn. Returns how many could not.
     fn go(&mut self, lasts: Duration) -> Result<u64> {
         let until = self.begun.elapsed() + lasts;
-        let gap = PERIOD / u32::try_from(self.streams.len())?;
+        let gap = PERIOD / u32::try_from(self.slow.len())?;
         let mut missed = 0;
         loop {
             let now = self.begun.elapsed();
@@ -106,56 +102,38 @@ impl Crowd {
                 return Ok(missed);
             }
             while gap.mul_f64(self.turn as f64) <= now {
-                let at = (self.turn % self.streams.len() as u64) as usize;
-                missed += u64::from(!self.push(self.streams[at])?);
+                let at = (self.turn % self.slow.len() as u64) as usize;
+                if self.slow[at].is_idle() {
+                    self.slow[at].push(&RECORD, &self.clock, &mut self.happened)?;
+                } else {
+                    missed += 1;
+                }
                 self.turn += 1;
             }
-            if !self.network.turn() {
-                self.network.wait(Some(gap.max(Duration::from_millis(1))), || true)?;
+            if self.next_look <= now {
+                for slow in &mut self.slow {
+                    slow.look_at_the_time(&self.clock, &mut self.happened)?;
+                }
+                self.next_look = now + TICK;
+            }
+            let next = gap.mul_f64(self.turn as f64).min(self.next_look);
+            self.receive(next.saturating_sub(self.begun.elapsed()))?;
+        }
+    }
+
+    /// Takes what comes, and waits for it so long at the most.
+    fn receive(&mut self, at_most: Duration) -> Result<()> {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: at_most.min(TICK).subsec_nanos().into() };
+        self.events.clear();
+        match epoll::wait(&self.poll, spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(other) => return Err(other.into()),
+        }
+        for event in &self.events {
+            if let Some(slow) = self.slow.get_mut(event.data.u64() as usize) {
+                slow.receive(&self.clock, &mut self.happened)?;
             }
         }
-    }
-
-    /// Returns false when the record before is not stored yet.
-    fn push(&mut self, stream: OutIx) -> Result<bool> {
-        let place = &mut self.network.application_mut().pushed[stream.0 as usize];
-        if place.is_some() {
-            return Ok(false);
-        }
-        *place = Some(clock::wall());
-        self.network.push(stream, &RECORD)?;
-        Ok(true)
-    }
-}
-
-impl Application for Stopwatch {
-    fn streams(&self) -> u32 {
-        0
-    }
-
-    fn event(&mut self, event: Event) {
-        match event {
-            Event::Stored(stream, _) => {
-                let pushed = self.pushed.get_mut(stream.0 as usize).and_then(Option::take);
-                self.milliseconds.extend(pushed.map(|pushed| pushed.elapsed().as_secs_f64() * 1e3));
-            }
-            Event::Ended(..) => self.sessions_ended += 1,
-            _ => {}
-        }
-    }
-}
-
-/// Nothing is sent to the crowd.
-impl Deliver for Stopwatch {
-    fn open(&mut self, _: PeerIx, _: &Open<'_>) -> Result<Accept, Refusal> {
-        Err(Refusal::Name)
-    }
-
-    fn records(&mut self, _: Batch<'_>) -> Result<(), Full> {
-        Err(Full)
-    }
-
-    fn gap(&mut self, _: InIx, _: Epoch, _: u64, _: u64, _: u8) -> Result<(), Full> {
-        Err(Full)
+        Ok(())
     }
 }
