@@ -171,7 +171,8 @@ fn figures(peers: u32, alone: &[Half], beside: &[Half]) -> Vec<Figure> {
 }
 
 fn marks(peers: u32) -> Vec<Mark> {
-    let mark = |side: &str, metric, bound| Mark { case: case(peers), side: side.into(), metric, bound };
+    let mark =
+        |side: &str, metric: &str, bound| Mark { case: case(peers), side: side.into(), metric: metric.into(), bound };
     vec![
         mark(BESIDE, P99, Bound::RatioAtMost(P99_MOST)),
         mark(ALONE, ERRORS, Bound::AtMost(0.0)),

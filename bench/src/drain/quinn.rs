@@ -76,7 +76,7 @@ pub(crate) struct QuinnRole {
 
 impl QuinnRole {
     pub(crate) fn run(&self) -> Result<()> {
-        let job = Job { workload: Arc::new(Workload::new(self.seed, self.size)), records: self.records };
+        let job = Job::over_loopback(Arc::new(Workload::new(self.seed, self.size)), self.records);
         let (provider, mut meter) = (self.backend.provider(), Meter::default());
         match (&self.certificate, self.to) {
             (Some(certificate), Some(to)) => {

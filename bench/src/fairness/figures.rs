@@ -66,7 +66,7 @@ pub(super) fn marks(contests: &[Contest]) -> Vec<Mark> {
             (OVERRUNS, Bound::AtMost(0.0)),
         ];
         let case = contest.name();
-        bounds.map(|(metric, bound)| Mark { case: case.clone(), side: ALL.into(), metric, bound })
+        bounds.map(|(metric, bound)| Mark { case: case.clone(), side: ALL.into(), metric: metric.into(), bound })
     };
     contests.iter().flat_map(of).collect()
 }

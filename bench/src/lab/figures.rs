@@ -101,8 +101,8 @@ pub(super) fn figures(played: &Played) -> Vec<Figure> {
 pub(super) fn marks(cases: &[Case], sides: &[SideName]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for case in cases {
-        let mut mark = |side: &str, metric, bound| {
-            marks.push(Mark { case: case.name.clone(), side: side.into(), metric, bound });
+        let mut mark = |side: &str, metric: &str, bound| {
+            marks.push(Mark { case: case.name.clone(), side: side.into(), metric: metric.into(), bound });
         };
         for side in sides {
             let side = side.side();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use tallylink_core::{Config, End, Endpoint, EpochSource, Event, Fixed, Name, OutIx, Path, PeerIx, Provision};
+use tallylink_core::{Config, Ecn, End, Endpoint, EpochSource, Event, Fixed, Name, OutIx, Path, PeerIx, Provision};
 use tallylink_linux::{
     Clock, SendsOnly, boot_seed,
     crypto::{AwsLc, AwsLcKey},
@@ -69,8 +69,8 @@ impl Slow {
             match self.socket.recv(&mut datagram) {
                 Ok(length) => {
                     // What it makes of it, it counts itself.
-                    let _ =
-                        self.endpoint.handle_datagram(clock.now(), &self.path, &mut datagram[..length], &mut SendsOnly);
+                    let (now, came) = (clock.now(), &mut datagram[..length]);
+                    let _ = self.endpoint.handle_datagram(now, &self.path, Ecn::NotEct, came, &mut SendsOnly);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return self.go_on(clock, happened),
                 Err(error) => return Err(error).context("a slow sender's socket"),

@@ -30,7 +30,7 @@ impl Found {
     }
 
     pub(super) fn mark(&mut self, case: &str, side: &str, metric: &'static str, bound: Bound) {
-        self.marks.push(Mark { case: case.into(), side: side.into(), metric, bound });
+        self.marks.push(Mark { case: case.into(), side: side.into(), metric: metric.into(), bound });
     }
 
     fn put(&mut self, case: &str, side: &str, metric: &str, unit: &str, value: f64, ratio: Option<f64>) {

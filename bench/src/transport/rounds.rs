@@ -5,10 +5,8 @@ use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
-    ground::Ground,
     side::{Job, Run, Side},
     sides::MAX_DATAGRAM,
-    watch::Watch,
 };
 use crate::{clock, workload::Workload};
 
@@ -113,12 +111,7 @@ impl<'a> Plan<'a> {
     fn run(&self, progress: &ProgressBar) -> Result<Round> {
         let (case, side) = (&self.case.name, self.side.name());
         progress.set_message(format!("{case}, {side}"));
-        let job = Job {
-            workload: Arc::clone(&self.case.workload),
-            records: self.records,
-            ground: Ground::loopback(),
-            watch: Arc::new(Watch::default()),
-        };
+        let job = Job::over_loopback(Arc::clone(&self.case.workload), self.records);
         let (process, here) = (clock::process_cpu(), clock::thread_cpu());
         let run = self.side.run(&job).with_context(|| format!("{side} at {case}"))?;
         let here = clock::thread_cpu().saturating_sub(here);

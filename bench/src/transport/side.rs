@@ -34,6 +34,13 @@ pub(crate) struct Job {
     pub(crate) watch: Arc<Watch>,
 }
 
+impl Job {
+    /// All of these records, over loopback.
+    pub(crate) fn over_loopback(workload: Arc<Workload>, records: u64) -> Self {
+        Self { workload, records, ground: Ground::loopback(), watch: Arc::new(Watch::default()) }
+    }
+}
+
 /// What carrying it took.
 pub(crate) struct Run {
     /// Every thread that worked for this side.
