@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     for &size in &arguments.sizes {
         let len = usize::try_from(size).context("a record size that this machine cannot hold")?;
         let workload = Arc::new(Workload::new(options.seed, len));
-        let job = Job { workload, records: (bytes / u64::from(size.max(1))).max(1) };
+        let job = Job::over_loopback(workload, (bytes / u64::from(size.max(1))).max(1));
         cases.push(Case { name: format!("{size} B"), job });
     }
     let dir = arguments.dir.clone().unwrap_or_else(std::env::temp_dir);
@@ -88,7 +88,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 /// Everything arrives, and as fast as the slower of quinn and the disk alone lets it.
 fn marks(cases: &[Case]) -> Vec<Mark> {
     let of = |case: &Case| {
-        let mark = |metric, bound| Mark { case: case.name.clone(), side: SIDE.into(), metric, bound };
+        let mark =
+            |metric: &str, bound| Mark { case: case.name.clone(), side: SIDE.into(), metric: metric.into(), bound };
         [mark(figures::ERRORS, Bound::AtMost(0.0)), mark(figures::RATE, Bound::RatioAtLeast(1.0))]
     };
     cases.iter().flat_map(of).collect()

@@ -69,8 +69,8 @@ fn marks(cases: &[Case]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for case in cases {
         for side in SIDES.into_iter().filter(|side| *side != Side::File) {
-            let mut mark = |metric, bound| {
-                marks.push(Mark { case: case.name.clone(), side: side.name().into(), metric, bound });
+            let mut mark = |metric: &str, bound| {
+                marks.push(Mark { case: case.name.clone(), side: side.name().into(), metric: metric.into(), bound });
             };
             mark(figures::TIME, Bound::RatioAtMost(TIME_BUDGET));
             mark(figures::WRITTEN, Bound::AtMost(WRITTEN_BUDGET));

@@ -5,11 +5,17 @@
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
 mod clock;
-mod fill;
 mod disk_faults;
+mod drain;
+mod fairness;
+mod fill;
+mod lab;
 mod machine;
+mod many;
 mod marks;
 mod options;
+mod path;
+mod process;
 mod render;
 mod report;
 mod start_up;
@@ -35,6 +41,22 @@ struct Arguments {
 enum Bench {
     /// CPU per record of sender and receiver while a backlog drains, beside quinn and s2n-quic.
     Transport(transport::Arguments),
+    /// Goodput, CPU and repeats over a network with delay, losses and bottlenecks, beside quinn and TCP (needs root).
+    Lab(lab::Arguments),
+    /// Whether Tallylink and TCP share a bottleneck fairly, and use all of it (needs root).
+    Fairness(fairness::Arguments),
+    /// What Tallylink makes of a path that shrinks, of lies about it, and of changes of address (needs root).
+    Path(path::Arguments),
+    /// How long thousands of slow senders wait for STORED, without and with a fast one beside them.
+    Many(many::Arguments),
+    /// How fast a full outbox drains to a gateway's journal, beside quinn, which stores nothing, and the disk alone.
+    Drain(drain::Arguments),
+    /// A gateway, or a sender with an outbox, for `drain`.
+    #[command(hide = true)]
+    DrainTallylink(drain::DrainRole),
+    /// An end of a QUIC connection, for `drain`.
+    #[command(hide = true)]
+    DrainQuinn(drain::QuinnRole),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
@@ -75,6 +97,13 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<ExitCode> {
     let passed = match &arguments.bench {
         Bench::Transport(arguments) => transport::run(arguments)?,
+        Bench::Lab(arguments) => lab::run(arguments)?,
+        Bench::Fairness(arguments) => fairness::run(arguments)?,
+        Bench::Path(arguments) => path::run(arguments)?,
+        Bench::Many(arguments) => many::run(arguments)?,
+        Bench::Drain(arguments) => drain::run(arguments)?,
+        Bench::DrainTallylink(role) => role.run().map(|()| true)?,
+        Bench::DrainQuinn(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
@@ -87,4 +116,14 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Render(arguments) => render::run(arguments).map(|()| true)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
 }

@@ -13,6 +13,7 @@ pub(crate) enum Bound {
     /// Of the reference's value.
     RatioAtLeast(f64),
     AtMost(f64),
+    AtLeast(f64),
 }
 
 /// One mark.
@@ -73,7 +74,7 @@ impl Mark {
             .find(|figure| figure.case == self.case && figure.side == self.side && figure.metric == self.metric);
         let found = figure.and_then(|figure| match self.bound {
             Bound::RatioAtMost(_) | Bound::RatioAtLeast(_) => figure.ratio,
-            Bound::AtMost(_) => Some(figure.value),
+            Bound::AtMost(_) | Bound::AtLeast(_) => Some(figure.value),
         });
         let strain = found.map_or(f64::INFINITY, |found| self.bound.strain(found));
         let judged = Judged {
@@ -92,7 +93,7 @@ impl Bound {
     fn strain(self, found: f64) -> f64 {
         let (over, under) = match self {
             Self::RatioAtMost(most) | Self::AtMost(most) => (found, most),
-            Self::RatioAtLeast(least) => (least, found),
+            Self::RatioAtLeast(least) | Self::AtLeast(least) => (least, found),
         };
         match over {
             _ if over.is_nan() || under.is_nan() => f64::INFINITY,
@@ -108,6 +109,7 @@ impl fmt::Display for Bound {
             Self::RatioAtMost(most) => write!(f, "≤ {most} × reference"),
             Self::RatioAtLeast(least) => write!(f, "≥ {least} × reference"),
             Self::AtMost(most) => write!(f, "≤ {most}"),
+            Self::AtLeast(least) => write!(f, "≥ {least}"),
         }
     }
 }

@@ -58,6 +58,11 @@ impl Process {
         }
     }
 
+    /// Tells it nothing any more.
+    pub(crate) fn hang_up(&mut self) {
+        self.stdin = None;
+    }
+
     /// What the system calls it.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()

@@ -107,7 +107,7 @@ fn marks(figures: &[Figure]) -> Vec<Mark> {
         MOST.iter().find(|(metric, _)| *metric == figure.metric).map(|(metric, most)| Mark {
             case: figure.case.clone(),
             side: figure.side.clone(),
-            metric,
+            metric: (*metric).into(),
             bound: Bound::AtMost(*most),
         })
     };

@@ -5,9 +5,11 @@
 //! that costs less is the reference that the others are compared with.
 
 mod figures;
+pub(crate) mod ground;
 mod rounds;
 pub(crate) mod side;
 pub(crate) mod sides;
+pub(crate) mod watch;
 
 use std::{sync::Arc, time::Duration};
 
@@ -83,8 +85,8 @@ fn case(seed: u64, size: u32) -> Result<Case> {
 fn marks(cases: &[Case], sides: &[Box<dyn side::Side>]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for case in cases {
-        let mut mark = |side: &str, metric, bound| {
-            marks.push(Mark { case: case.name.clone(), side: side.into(), metric, bound });
+        let mut mark = |side: &str, metric: &str, bound| {
+            marks.push(Mark { case: case.name.clone(), side: side.into(), metric: metric.into(), bound });
         };
         for side in sides {
             mark(side.name(), figures::ERRORS, Bound::AtMost(0.0));

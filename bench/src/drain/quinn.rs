@@ -76,16 +76,16 @@ pub(crate) struct QuinnRole {
 
 impl QuinnRole {
     pub(crate) fn run(&self) -> Result<()> {
-        let job = Job { workload: Arc::new(Workload::new(self.seed, self.size)), records: self.records };
+        let job = Job::over_loopback(Arc::new(Workload::new(self.seed, self.size)), self.records);
         let (provider, mut meter) = (self.backend.provider(), Meter::default());
         match (&self.certificate, self.to) {
             (Some(certificate), Some(to)) => {
                 let certificate = CertificateDer::from(bytes(certificate)?);
-                let (elapsed, _) = quinn::give(quinn::client(provider, certificate)?, to, &job, &mut meter)?;
+                let (elapsed, _) = quinn::give(quinn::client(provider, certificate, None)?, to, &job, &mut meter)?;
                 println!("done {}", elapsed.as_nanos());
             }
             _ => {
-                let (server, certificate) = quinn::server(provider)?;
+                let (server, certificate) = quinn::server(provider, None)?;
                 let tell = |listening| {
                     println!("ready {listening} {}", hex(&certificate));
                     Ok(())

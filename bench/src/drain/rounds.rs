@@ -3,6 +3,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     path::Path,
+    process::ExitStatus,
     sync::mpsc::{self, Receiver},
     time::Duration,
 };
@@ -90,15 +91,12 @@ impl Rounds<'_> {
         let home = TempDir::with_prefix_in("tallylink-drain-", self.dir)?;
         let log = File::create(home.path().join("log"))?;
         let mut add = |name: &str, run: Run| {
-            let found = measured.sides.iter_mut().find(|(side, _)| *side == name);
-            found.into_iter().for_each(|(_, runs)| runs.push(run));
-            measured.sides.iter().any(|(side, _)| *side == name)
-        };
-        let _ = &mut add;
-        match side {
-            "tallylink" => {
-                add(tallylink::SIDE, tallylink::run(home.path(), &case.job, self.seed, &log)?);
+            if let Some((_, runs)) = measured.sides.iter_mut().find(|(side, _)| *side == name) {
+                runs.push(run);
             }
+        };
+        match side {
+            "tallylink" => add(tallylink::SIDE, tallylink::run(home.path(), &case.job, self.seed, &log)?),
             "quinn" => {
                 for backend in [Backend::Ring, Backend::AwsLc] {
                     add(backend.side(), quinn::run(backend, &case.job, self.seed, &log)?);
@@ -158,9 +156,18 @@ impl Conversation {
         self.process.id()
     }
 
+    /// Lets it end, which it does when nobody speaks to it any more.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.process.hang_up();
+        succeeded(self.process.wait()?)
+    }
+
     /// SIGTERM, and success is expected.
     pub(super) fn stop(mut self) -> Result<()> {
-        let ended = self.process.stop()?;
-        if ended.success() { Ok(()) } else { bail!("a process ended with {ended}") }
+        succeeded(self.process.stop()?)
     }
+}
+
+fn succeeded(ended: ExitStatus) -> Result<()> {
+    if ended.success() { Ok(()) } else { bail!("a process ended with {ended}") }
 }

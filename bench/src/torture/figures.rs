@@ -70,7 +70,12 @@ pub(super) fn figures(outcomes: &[Outcome]) -> Vec<Figure> {
 /// Nothing may be wrong.
 pub(super) fn marks(outcomes: &[Outcome]) -> Vec<Mark> {
     let metrics = || FAULTS.iter().map(|(metric, _)| *metric).chain([BROKEN]);
-    let mark = |side: &str, metric| Mark { case: CASE.into(), side: side.into(), metric, bound: Bound::AtMost(0.0) };
+    let mark = |side: &str, metric: &str| Mark {
+        case: CASE.into(),
+        side: side.into(),
+        metric: metric.into(),
+        bound: Bound::AtMost(0.0),
+    };
     sides(outcomes).iter().flat_map(|(side, _)| metrics().map(move |metric| mark(side, metric))).collect()
 }
 

@@ -33,6 +33,8 @@ use crate::workload::SplitMix64;
 
 /// The line that asks for an end: nothing more is pushed, and it ends when all is STORED.
 pub(super) const FINISH: &str = "finish";
+/// The line that asks what it waits for.
+pub(super) const EXPLAIN: &str = "explain";
 
 /// Records of a stream that may wait for STORED.
 const AHEAD: u64 = 400;
@@ -77,7 +79,7 @@ impl SenderRole {
             Disk::Files => self.open(&sender, peer, |path| Ok(Dir::create(path)?))?,
             Disk::Volatile => self.open(&sender, peer, |path| Ok(self.drive.volatile(&path)?))?,
         };
-        let finish = listen()?;
+        let finish = listen(lanes.iter().map(|lane| lane.progress.clone()).collect(), sender)?;
         let mut random = SplitMix64(self.drive.chance);
         loop {
             let finishing = finish.load(Ordering::Relaxed);
@@ -122,16 +124,35 @@ impl SenderRole {
 }
 
 /// Hears when to finish. Without the torturer there is nothing to do.
-fn listen() -> Result<Arc<AtomicBool>> {
+fn listen(streams: Vec<Progress>, sender: Sender) -> Result<Arc<AtomicBool>> {
     let finish = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&finish);
     thread::Builder::new().name("orders".into()).spawn(move || {
         for line in io::stdin().lines().map_while(Result::ok) {
-            told.fetch_or(line == FINISH, Ordering::Relaxed);
+            match line.as_str() {
+                FINISH => told.store(true, Ordering::Relaxed),
+                _ => explain(&streams, &sender),
+            }
         }
         process::exit(1);
     })?;
     Ok(finish)
+}
+
+/// Says how far everything is, for whoever wonders why it does not go on.
+fn explain(streams: &[Progress], sender: &Sender) {
+    for (stream, progress) in streams.iter().enumerate() {
+        eprintln!(
+            "stream {stream}: pushed {}, durable {}, RECEIVED {}, STORED {}, waiting {}, of earlier openings {}",
+            progress.next(),
+            progress.durable_below(),
+            progress.received_below(),
+            progress.stored_below(),
+            progress.waiting(),
+            progress.inherited()
+        );
+    }
+    eprintln!("connected: {}; {:?}", sender.is_connected(), sender.counters());
 }
 
 /// One stream.

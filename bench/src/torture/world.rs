@@ -28,7 +28,7 @@ use super::{
     deaths::{Death, Deaths, Manner},
     left,
     model::{Claims, Epochs, Said},
-    sender::FINISH,
+    sender::{EXPLAIN, FINISH},
     terms::{Disk, Drive, Terms, UP},
 };
 use crate::{clock, process::Process, workload::SplitMix64};
@@ -224,7 +224,7 @@ impl<'a> World<'a> {
 
     /// Lets the senders come to an end, and then the gateway.
     fn finish(&mut self) -> Result<Option<String>> {
-        self.senders.iter_mut().filter_map(|sender| sender.process.as_mut()).for_each(|process| process.tell(FINISH));
+        self.tell_senders(FINISH);
         let patience = if self.terms.ignore.is_some() { PATIENCE_WITHOUT } else { PATIENCE };
         let (mut seen, mut moved) = (0, clock::wall());
         loop {
@@ -247,6 +247,11 @@ impl<'a> World<'a> {
                 (seen, moved) = (stored, clock::wall());
             }
             if moved.elapsed() > patience {
+                // Twice, so that what still moves is seen to.
+                for _ in 0..2 {
+                    self.tell_senders(EXPLAIN);
+                    thread::sleep(Duration::from_secs(1));
+                }
                 return Ok(Some(format!("nothing was stored for {} s; {left} senders wait", patience.as_secs())));
             }
             thread::sleep(TICK);
@@ -257,6 +262,10 @@ impl<'a> World<'a> {
         let ended = self.gateway.process.take().map(|mut process| process.stop()).transpose()?;
         let failed = ended.filter(|ended| !ended.success());
         Ok(failed.map(|ended| format!("the gateway ended with {ended}")))
+    }
+
+    fn tell_senders(&mut self, line: &str) {
+        self.senders.iter_mut().filter_map(|sender| sender.process.as_mut()).for_each(|process| process.tell(line));
     }
 
     /// Whether somebody ended without having been told to.

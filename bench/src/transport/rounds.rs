@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
     fn run(&self, progress: &ProgressBar) -> Result<Round> {
         let (case, side) = (&self.case.name, self.side.name());
         progress.set_message(format!("{case}, {side}"));
-        let job = Job { workload: Arc::clone(&self.case.workload), records: self.records };
+        let job = Job::over_loopback(Arc::clone(&self.case.workload), self.records);
         let (process, here) = (clock::process_cpu(), clock::thread_cpu());
         let run = self.side.run(&job).with_context(|| format!("{side} at {case}"))?;
         let here = clock::thread_cpu().saturating_sub(here);

@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 
+use super::{ground::Ground, watch::Watch};
 use crate::{
     clock,
     workload::{Checked, Workload},
@@ -17,10 +18,10 @@ pub(crate) trait Side {
     /// How result lines call it.
     fn name(&self) -> &'static str;
 
-    /// Carries all records of `job` from one thread to another over loopback and checks each there.
+    /// Carries all records of `job` from one thread to another and checks each there. Ends sooner when the job's watch says so.
     ///
     /// # Errors
-    /// When the transport fails. Wrong content is no error: it is counted.
+    /// When the transport fails, or stands still. Wrong content is no error: it is counted.
     fn run(&self, job: &Job) -> Result<Run>;
 }
 
@@ -29,6 +30,15 @@ pub(crate) trait Side {
 pub(crate) struct Job {
     pub(crate) workload: Arc<Workload>,
     pub(crate) records: u64,
+    pub(crate) ground: Ground,
+    pub(crate) watch: Arc<Watch>,
+}
+
+impl Job {
+    /// All of these records, over loopback.
+    pub(crate) fn over_loopback(workload: Arc<Workload>, records: u64) -> Self {
+        Self { workload, records, ground: Ground::loopback(), watch: Arc::new(Watch::default()) }
+    }
 }
 
 /// What carrying it took.
@@ -52,10 +62,23 @@ pub(crate) struct Wire {
     pub(crate) lost: u64,
     pub(crate) send_calls: Option<u64>,
     pub(crate) receive_calls: Option<u64>,
+    /// What only Tallylink counts.
+    pub(crate) repairs: Option<Repairs>,
+}
+
+/// How a Tallylink sender fared with losses.
+#[derive(Clone, Copy)]
+pub(crate) struct Repairs {
+    /// Packets declared lost that had arrived.
+    pub(crate) spurious: u64,
+    /// Chunks sent again.
+    pub(crate) repeated: u64,
+    /// Probe timeouts.
+    pub(crate) probes: u64,
 }
 
 /// Which end of the transport a thread worked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Sender,
     Receiver,
@@ -91,14 +114,26 @@ impl Meter {
 pub(crate) struct Metered<T>(JoinHandle<Result<(T, ThreadCpu)>>);
 
 impl<T: Send + 'static> Metered<T> {
+    /// Starts one end of a job, in its place.
     pub(crate) fn spawn(
+        job: &Job,
         end: End,
-        name: &'static str,
-        body: impl FnOnce(&mut Meter) -> Result<T> + Send + 'static,
+        body: impl FnOnce(&Job, &mut Meter) -> Result<T> + Send + 'static,
     ) -> Result<Self> {
+        let name = match end {
+            End::Sender => "sender",
+            End::Receiver => "receiver",
+        };
+        let job = job.clone();
         let run = move || {
             let mut meter = Meter::default();
-            let result = body(&mut meter).with_context(|| format!("thread `{name}`"))?;
+            job.ground.place(end).enter().context("cannot enter the network namespace")?;
+            let result = body(&job, &mut meter).with_context(|| format!("thread `{name}`"));
+            if result.is_err() {
+                // The other end would wait for ever.
+                job.watch.end();
+            }
+            let result = result?;
             let cpu = ThreadCpu { end, work: meter.work, total: clock::thread_cpu() };
             Ok((result, cpu))
         };
@@ -106,8 +141,13 @@ impl<T: Send + 'static> Metered<T> {
         Ok(Self(thread))
     }
 
-    /// Waits for its end.
-    pub(crate) fn join(self) -> Result<(T, ThreadCpu)> {
+    /// Waits for the end of both ends. When both failed, the receiver did so first: without it there is nobody to send to.
+    pub(crate) fn join_both<R: Send + 'static>(self, receiver: Metered<R>) -> Result<((T, ThreadCpu), (R, ThreadCpu))> {
+        let (sent, received) = (self.join(), receiver.join()?);
+        Ok((sent?, received))
+    }
+
+    fn join(self) -> Result<(T, ThreadCpu)> {
         self.0.join().map_err(|_| anyhow!("a thread panicked"))?
     }
 }

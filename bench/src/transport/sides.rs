@@ -1,8 +1,9 @@
 //! The transports that can be measured, each in a file of its own.
 pub(crate) mod quinn;
 mod s2n;
-mod socket;
+mod setup;
 mod tallylink;
+mod tcp;
 
 use clap::ValueEnum;
 
@@ -24,6 +25,8 @@ pub(crate) enum SideName {
     QuinnAwsLc,
     /// s2n-quic with rustls and aws-lc-rs.
     S2nQuic,
+    /// The kernel's TCP with CUBIC, in the clear.
+    Tcp,
 }
 
 impl SideName {
@@ -34,6 +37,7 @@ impl SideName {
             Self::QuinnRing => Box::new(quinn::Quinn::ring()),
             Self::QuinnAwsLc => Box::new(quinn::Quinn::aws_lc()),
             Self::S2nQuic => Box::new(s2n::S2n),
+            Self::Tcp => Box::new(tcp::Tcp),
         }
     }
 }

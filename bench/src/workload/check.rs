@@ -94,6 +94,16 @@ impl LengthPrefixed {
         self.have = rest.len();
     }
 
+    /// Records that came to their end.
+    pub(crate) fn records(&self) -> u64 {
+        self.checker.next
+    }
+
+    /// What came to its end so far, where it is not known that the stream ends here.
+    pub(crate) fn so_far(&self) -> Checked {
+        self.checker.finish()
+    }
+
     pub(crate) fn finish(&self) -> Checked {
         let mut checked = self.checker.finish();
         // Bytes after the last whole record belong to one that never ended.

@@ -227,6 +227,11 @@ impl<S: Store> Journal<S> {
         }
     }
 
+    /// The size of segments begun from now on, at least [`Options::MIN_SEGMENT`].
+    pub fn set_segment_bytes(&mut self, bytes: u64) {
+        self.options.segment_bytes = bytes.max(Options::MIN_SEGMENT);
+    }
+
     /// Bytes that the segments take, as retention counts them.
     #[must_use]
     pub fn segment_bytes(&self) -> u64 {

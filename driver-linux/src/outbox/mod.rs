@@ -78,18 +78,27 @@ pub struct Owner {
 pub struct OutboxOptions {
     /// A random number, used when the outbox is made (storage §2).
     pub salt: u64,
-    /// Size of a segment in bytes: what is delivered is deleted in such pieces.
+    /// Size of a segment in bytes: what is delivered is deleted in such pieces. Four times as large while more than one waits,
+    /// since each costs the disk a few pauses.
     pub segment_bytes: u64,
     /// How long records wait for others to share a write with, unless somebody waits for them: for the thread that drives
     /// the outbox.
     pub group_every: Duration,
+    /// Bytes that may wait in memory for the disk; as many again may be on their way to it. One record may be longer.
+    pub memory_bytes: usize,
     /// Openings whose records may wait at the same time, at most 1,000.
     pub max_openings: usize,
 }
 
 impl Default for OutboxOptions {
     fn default() -> Self {
-        Self { salt: 0, segment_bytes: 16 << 20, group_every: Duration::from_millis(5), max_openings: 1000 }
+        Self {
+            salt: 0,
+            segment_bytes: 16 << 20,
+            group_every: Duration::from_millis(5),
+            memory_bytes: 8 << 20,
+            max_openings: 1000,
+        }
     }
 }
 
@@ -169,6 +178,9 @@ impl<S: Store + Clone> Outbox<S> {
             return Err(OutboxError::TooManyOpenings { most });
         }
         self.latest_us = self.latest_us.max(now_us);
+        let segment = self.options.segment_bytes;
+        let larger = self.journal.segment_bytes() >= segment / 2;
+        self.journal.set_segment_bytes(if larger { segment.saturating_mul(4) } else { segment });
         self.journal.begin_epoch(self.stream, self.fresh.0, 0, 0)?;
         for piece in group.pieces() {
             let next = self.position().number;

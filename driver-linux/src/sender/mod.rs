@@ -211,7 +211,12 @@ impl Sender {
         S::Lock: Send,
     {
         let max_record = self.inner.max_record;
-        let shared = Arc::new(durable::Shared::new(outbox.history(), outbox.waiting(), max_record));
+        let shared = Arc::new(durable::Shared::new(
+            outbox.history(),
+            outbox.waiting(),
+            outbox.options().memory_bytes,
+            max_record,
+        ));
         let ((epoch, first, previous), fresh) = (outbox.begins(), outbox.fresh());
         let (peer, name, told) = (self.inner.peer, outbox.owner().stream.clone(), Arc::clone(&shared));
         let ring = RING_BYTES.max(max_record.saturating_add(4));

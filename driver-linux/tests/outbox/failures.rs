@@ -64,7 +64,8 @@ fn whatever_fails_and_whenever_a_group_goes_in_once_and_what_is_durable_goes_out
 fn a_full_disk_takes_records_again_when_some_are_delivered() {
     let store = MemStore::new(1);
     let mut outbox = open(&store, 1);
-    store.set_capacity((256 << 10) + 100_000);
+    // Checkpoints and the reserve, and some segments.
+    store.set_capacity((384 << 10) + 100_000);
     let mut receiver = Receiver::default();
     let mut full = 0;
     for part in 0..60 {

@@ -20,11 +20,14 @@ use rustls::{
 
 use super::{
     MAX_DATAGRAM,
-    socket::{SERVER_NAME, certificate, loopback, runtime},
+    setup::{SERVER_NAME, certificate, runtime},
 };
 use crate::{
     clock,
-    transport::side::{End, Job, Meter, Metered, Run, Side, Wire},
+    transport::{
+        ground::{Place, Room},
+        side::{End, Job, Meter, Metered, Run, Side, Wire},
+    },
     workload::{Checked, LengthPrefixed, Packed},
 };
 
@@ -50,24 +53,17 @@ impl Side for Quinn {
     }
 
     fn run(&self, job: &Job) -> Result<Run> {
-        let (server, certificate) = server((self.provider)())?;
-        let client = client((self.provider)(), certificate)?;
+        let (server, certificate) = server((self.provider)(), job.ground.room)?;
+        let client = client((self.provider)(), certificate, job.ground.room)?;
         let (tell, listening) = mpsc::channel();
-        let receiver = {
-            let job = job.clone();
-            Metered::spawn(End::Receiver, "receiver", move |meter| {
-                take(server, &job, |listening| Ok(tell.send(listening)?), meter)
-            })?
-        };
-        let sender = {
-            let job = job.clone();
-            Metered::spawn(End::Sender, "sender", move |meter| {
-                let to = listening.recv().context("no receiver")?;
-                give(client, to, &job, meter)
-            })?
-        };
-        let ((elapsed, wire), sender) = sender.join()?;
-        let (checked, receiver) = receiver.join()?;
+        let receiver = Metered::spawn(job, End::Receiver, move |job, meter| {
+            take(server, job, |listening| Ok(tell.send(listening)?), meter)
+        })?;
+        let sender = Metered::spawn(job, End::Sender, move |job, meter| {
+            let to = listening.recv().context("no receiver")?;
+            give(client, to, job, meter)
+        })?;
+        let (((elapsed, wire), sender), (checked, receiver)) = sender.join_both(receiver)?;
         Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire })
     }
 }
@@ -93,7 +89,7 @@ async fn receive(
     tell: impl FnOnce(SocketAddr) -> Result<()>,
     meter: &mut Meter,
 ) -> Result<Checked> {
-    let endpoint = endpoint(Some(config))?;
+    let endpoint = endpoint(Some(config), &job.ground.receiver)?;
     tell(endpoint.local_addr()?)?;
     let incoming = endpoint.accept().await.context("endpoint closed")?;
     let connection = incoming.await?;
@@ -103,6 +99,7 @@ async fn receive(
     let mut records = LengthPrefixed::new(Arc::clone(&job.workload));
     while let Some(chunk) = stream.read_chunk(usize::MAX, true).await? {
         records.take(&chunk.bytes);
+        job.watch.set_received(records.records());
     }
     meter.stop();
 
@@ -113,7 +110,7 @@ async fn receive(
 }
 
 async fn send(config: ClientConfig, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(Duration, Wire)> {
-    let endpoint = endpoint(None)?;
+    let endpoint = endpoint(None, &job.ground.sender)?;
     let connection = endpoint.connect_with(config, to, SERVER_NAME)?.await?;
     let mut stream = connection.open_uni().await?;
     let size = u32::try_from(job.workload.size())?;
@@ -144,17 +141,18 @@ async fn send(config: ClientConfig, to: SocketAddr, job: &Job, meter: &mut Meter
         send_calls: Some(stats.udp_tx.ios),
         // Its `udp_rx.ios` counts what it was handed, not calls.
         receive_calls: None,
+        repairs: None,
     };
     Ok((elapsed, wire))
 }
 
-fn endpoint(server: Option<ServerConfig>) -> Result<Endpoint> {
+fn endpoint(server: Option<ServerConfig>, place: &Place) -> Result<Endpoint> {
     let runtime = Arc::new(TokioRuntime);
-    Ok(Endpoint::new(EndpointConfig::default(), server, loopback()?, runtime)?)
+    Ok(Endpoint::new(EndpointConfig::default(), server, place.udp()?, runtime)?)
 }
 
 /// A receiver's configuration, and the certificate by which its sender knows it.
-pub(crate) fn server(provider: CryptoProvider) -> Result<(ServerConfig, CertificateDer<'static>)> {
+pub(crate) fn server(provider: CryptoProvider, room: Option<Room>) -> Result<(ServerConfig, CertificateDer<'static>)> {
     let made = certificate()?;
     let certificate: CertificateDer<'static> = made.cert.der().clone();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -163,12 +161,16 @@ pub(crate) fn server(provider: CryptoProvider) -> Result<(ServerConfig, Certific
         .with_no_client_auth()
         .with_single_cert(vec![certificate.clone()], key.into())?;
     let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
-    server.transport_config(Arc::new(transport()));
+    server.transport_config(Arc::new(transport(room)));
     Ok((server, certificate))
 }
 
 /// The configuration of a sender to the receiver that has this certificate.
-pub(crate) fn client(provider: CryptoProvider, certificate: CertificateDer<'static>) -> Result<ClientConfig> {
+pub(crate) fn client(
+    provider: CryptoProvider,
+    certificate: CertificateDer<'static>,
+    room: Option<Room>,
+) -> Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate)?;
     let tls = rustls::ClientConfig::builder_with_provider(one_suite(provider))
@@ -176,7 +178,7 @@ pub(crate) fn client(provider: CryptoProvider, certificate: CertificateDer<'stat
         .with_root_certificates(roots)
         .with_no_client_auth();
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
-    client.transport_config(Arc::new(transport()));
+    client.transport_config(Arc::new(transport(room)));
     Ok(client)
 }
 
@@ -185,11 +187,17 @@ fn one_suite(mut provider: CryptoProvider) -> Arc<CryptoProvider> {
     Arc::new(provider)
 }
 
-fn transport() -> TransportConfig {
+fn transport(room: Option<Room>) -> TransportConfig {
     // Discovery stays on, so that it climbs back should losses be taken for a black hole.
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(MAX_DATAGRAM);
     let mut transport = TransportConfig::default();
     transport.initial_mtu(MAX_DATAGRAM).mtu_discovery_config(Some(discovery)).enable_segmentation_offload(true);
+    if let Some(room) = room {
+        transport
+            .stream_receive_window(room.bytes.into())
+            .receive_window(room.bytes.into())
+            .send_window(room.bytes.into());
+    }
     transport
 }

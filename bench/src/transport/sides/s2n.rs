@@ -22,11 +22,14 @@ use s2n_quic::{
 
 use super::{
     MAX_DATAGRAM,
-    socket::{SERVER_NAME, certificate, loopback, runtime},
+    setup::{SERVER_NAME, certificate, runtime},
 };
 use crate::{
     clock,
-    transport::side::{End, Job, Meter, Metered, Run, Side, Wire},
+    transport::{
+        ground::Place,
+        side::{End, Job, Meter, Metered, Run, Side, Wire},
+    },
     workload::{Checked, LengthPrefixed, Packed},
 };
 
@@ -49,22 +52,16 @@ impl Side for S2n {
         let received = Arc::new(Counts::default());
 
         let (tell, listening) = mpsc::channel();
-        let receiver = {
-            let (job, counts) = (job.clone(), Subscriber(Arc::clone(&received)));
-            let tls = (certificate.clone(), key);
-            Metered::spawn(End::Receiver, "receiver", move |meter| {
-                runtime()?.block_on(receive(tls, counts, &job, &tell, meter))
-            })?
-        };
-        let sender = {
-            let (job, counts) = (job.clone(), Subscriber(Arc::clone(&sent)));
-            Metered::spawn(End::Sender, "sender", move |meter| {
-                let to = listening.recv().context("no receiver")?;
-                runtime()?.block_on(send(&certificate, counts, to, &job, meter))
-            })?
-        };
-        let (elapsed, sender) = sender.join()?;
-        let (checked, receiver) = receiver.join()?;
+        let (counts, tls) = (Subscriber(Arc::clone(&received)), (certificate.clone(), key));
+        let receiver = Metered::spawn(job, End::Receiver, move |job, meter| {
+            runtime()?.block_on(receive(tls, counts, job, &tell, meter))
+        })?;
+        let counts = Subscriber(Arc::clone(&sent));
+        let sender = Metered::spawn(job, End::Sender, move |job, meter| {
+            let to = listening.recv().context("no receiver")?;
+            runtime()?.block_on(send(&certificate, counts, to, job, meter))
+        })?;
+        let ((elapsed, sender), (checked, receiver)) = sender.join_both(receiver)?;
         ensure!(
             !sent.other_suite.load(Relaxed) && !received.other_suite.load(Relaxed),
             "s2n-quic chose another suite than AES-128-GCM"
@@ -79,6 +76,7 @@ impl Side for S2n {
                 lost: sent.lost.load(Relaxed),
                 send_calls: Some(sent.send_calls.load(Relaxed)),
                 receive_calls: Some(received.receive_calls.load(Relaxed)),
+                repairs: None,
             },
         })
     }
@@ -93,7 +91,7 @@ async fn receive(
 ) -> Result<Checked> {
     let mut server = Server::builder()
         .with_tls((certificate.as_str(), key.as_str()))?
-        .with_io(io()?)?
+        .with_io(io(&job.ground.receiver)?)?
         .with_event(counts)?
         .start()?;
     tell.send(server.local_addr()?)?;
@@ -114,7 +112,8 @@ async fn receive(
 }
 
 async fn send(certificate: &str, counts: Subscriber, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<Duration> {
-    let mut client = Client::builder().with_tls(certificate)?.with_io(io()?)?.with_event(counts)?.start()?;
+    let mut client =
+        Client::builder().with_tls(certificate)?.with_io(io(&job.ground.sender)?)?.with_event(counts)?.start()?;
     let connect = Connect::new(to).with_server_name(SERVER_NAME);
     let mut connection = client.connect(connect).await?;
     let (_, stream) = connection.open_send_stream().await?.split();
@@ -141,8 +140,8 @@ async fn send(certificate: &str, counts: Subscriber, to: SocketAddr, job: &Job, 
     Ok(elapsed)
 }
 
-fn io() -> Result<Provider> {
-    let socket = loopback()?;
+fn io(place: &Place) -> Result<Provider> {
+    let socket = place.udp()?;
     Ok(builder()
         .with_initial_mtu(MAX_DATAGRAM + HEADERS)?
         .with_max_mtu(MAX_DATAGRAM + HEADERS)?

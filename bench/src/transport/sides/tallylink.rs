@@ -1,15 +1,15 @@
 //! Tallylink: one stream from one sender, records pushed in packed batches, taken by the receiver where they were decrypted.
 //! A record counts as stored once it was checked; quinn's receiver does no more.
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, mpsc},
     time::Duration,
 };
 
 use anyhow::{Context, Result};
 use tallylink_core::{
-    Accept, Batch, Config, Deliver, End as Role, Epoch, EpochSource, Full, InIx, KeyId, Name, Open, OutIx, PeerId,
-    PeerIx, Provision, PushError, Refusal,
+    Accept, Batch, Config, Deliver, End as Role, Epoch, EpochSource, Event, Full, InIx, KeyId, Name, Open, OutIx,
+    PeerId, PeerIx, Provision, PushError, Refusal,
     crypto::{Psk, Suite, Suites},
     wire::varint,
 };
@@ -18,15 +18,17 @@ use tallylink_linux::{Application, Network, Settings, Stored, application::Sends
 use super::MAX_DATAGRAM;
 use crate::{
     clock,
-    transport::side::{End, Job, Meter, Metered, Run, Side, Wire},
+    transport::{
+        ground::{Ground, Room},
+        side::{End, Job, Meter, Metered, Repairs, Run, Side, Wire},
+        watch::{Patience, TICK, Watch},
+    },
     workload::{Checked, Checker, Packed},
 };
 
-/// Bytes of the sender's ring: what may be out and not yet stored. A few times what the path holds; what stays in the
-/// processor's cache is cheaper to read.
-const RING: u32 = 3 << 20;
-/// A receiver that hears nothing for so long gives up.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// On loopback. The bytes are those of the sender's ring, which are out and not yet stored: a few times what the path holds; what
+/// stays in the processor's cache is cheaper to read.
+const LOOPBACK: Room = Room { bytes: 3 << 20, packets: 2048, datagram: (MAX_DATAGRAM, MAX_DATAGRAM) };
 
 /// Tallylink with one of its suites.
 pub(crate) struct Tallylink {
@@ -52,34 +54,33 @@ impl Side for Tallylink {
     fn run(&self, job: &Job) -> Result<Run> {
         let suite = self.suite;
         let (tell, listening) = mpsc::channel();
-        let receiver = {
-            let job = job.clone();
-            Metered::spawn(End::Receiver, "receiver", move |meter| receive(suite, &job, &tell, meter))?
-        };
-        let sender = {
-            let job = job.clone();
-            Metered::spawn(End::Sender, "sender", move |meter| {
-                let to = listening.recv().context("no receiver")?;
-                send(suite, to, &job, meter)
-            })?
-        };
-        let ((elapsed, mut wire), sender) = sender.join()?;
-        let ((checked, calls), receiver) = receiver.join()?;
+        let receiver = Metered::spawn(job, End::Receiver, move |job, meter| receive(suite, job, &tell, meter))?;
+        let sender = Metered::spawn(job, End::Sender, move |job, meter| {
+            let to = listening.recv().context("no receiver")?;
+            send(suite, to, job, meter)
+        })?;
+        let (((elapsed, mut wire), sender), ((checked, calls), receiver)) = sender.join_both(receiver)?;
         wire.receive_calls = Some(calls);
         Ok(Run { threads: vec![sender, receiver], elapsed, checked, wire })
     }
 }
 
-fn settings(base: Settings, suite: Suite) -> Settings {
+fn room(ground: &Ground) -> Room {
+    ground.room.unwrap_or(LOOPBACK)
+}
+
+fn settings(base: Settings, end: End, suite: Suite, ground: &Ground) -> Settings {
+    let room = room(ground);
     let config = Config {
-        max_datagram: MAX_DATAGRAM,
-        initial_datagram: MAX_DATAGRAM,
+        max_datagram: room.datagram.1,
+        initial_datagram: room.datagram.0,
         suites: Suites::from(suite),
-        max_credit: u64::from(RING),
-        in_flight: 2048,
+        max_credit: room.bytes.into(),
+        in_flight: room.packets.into(),
+        held: room.packets,
         ..base.config
     };
-    Settings { config, listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), ..base }
+    Settings { config, listen: ground.place(end).any_port(), ..base }
 }
 
 fn provision(end: Role) -> Provision {
@@ -87,33 +88,36 @@ fn provision(end: Role) -> Provision {
 }
 
 fn receive(suite: Suite, job: &Job, tell: &mpsc::Sender<SocketAddr>, meter: &mut Meter) -> Result<(Checked, u64)> {
-    let sink = Sink { checker: Checker::new(Arc::clone(&job.workload)), epoch: Epoch::default(), next: 0, told: 0 };
-    let mut network = Network::new(&settings(Settings::receiver(), suite), sink)?;
+    let sink = Sink {
+        checker: Checker::new(Arc::clone(&job.workload)),
+        epoch: Epoch::default(),
+        next: 0,
+        told: 0,
+        watch: Arc::clone(&job.watch),
+    };
+    let mut network = Network::new(&settings(Settings::receiver(), End::Receiver, suite, &job.ground), sink)?;
     network.add_peer(provision(Role::Gateway))?;
     tell.send(network.local_addr()?)?;
 
     meter.start();
-    while network.application().told < job.records {
-        if !network.turn() {
-            network.wait(Some(PATIENCE), || true)?;
+    // Until the sender has heard that all is stored.
+    while !job.watch.is_over() {
+        let more = network.turn();
+        job.watch.set_received(network.application().told);
+        if !more {
+            network.wait(Some(TICK), || true)?;
         }
-    }
-    // What was stored last must be said, and heard.
-    let calm = Some(Duration::from_millis(50));
-    for _ in 0..4 {
-        network.turn();
-        network.wait(calm, || true)?;
     }
     meter.stop();
     Ok((network.application().checker.finish(), network.counters().receive_calls))
 }
 
 fn send(suite: Suite, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(Duration, Wire)> {
-    let mut network = Network::new(&settings(Settings::sender(), suite), SendsOnly)?;
+    let mut network = Network::new(&settings(Settings::sender(), End::Sender, suite, &job.ground), SendsOnly)?;
     let peer = network.add_peer(provision(Role::Device))?;
     network.connect(peer, to)?;
     let name = Name::new("measured").context("a name")?;
-    let stream = network.open(peer, name, EpochSource::FirstSession, 0, RING)?;
+    let stream = network.open(peer, name, EpochSource::FirstSession, 0, room(&job.ground).bytes)?;
     let prefix = varint::encode(job.workload.size() as u64).ok().context("a size")?;
     let mut packed = Packed::new(&job.workload, prefix.as_slice());
 
@@ -121,26 +125,35 @@ fn send(suite: Suite, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(D
     let begun = clock::wall();
     let mut next = 0;
     let mut stored = 0;
-    while stored < job.records {
+    let mut patience = Patience::new();
+    while stored < job.records && !job.watch.is_over() {
         push(&mut network, stream, job, &mut packed, &mut next)?;
         let more = network.turn();
         let reached = network.stream(stream).map_or(0, |s| s.stored_below());
         // With room for more records there is something to push; without news there is something to wait for.
         if !more && reached == stored {
-            network.wait(Some(PATIENCE), || true)?;
+            network.wait(Some(TICK), || true)?;
+            patience.check(reached)?;
         }
         stored = reached;
     }
     let elapsed = begun.elapsed();
     meter.stop();
+    job.watch.end();
 
     let counters = network.counters();
+    let totals = network.endpoint().totals();
     let wire = Wire {
         datagrams: counters.datagrams_sent,
         largest: u64::from(MAX_DATAGRAM),
-        lost: network.endpoint().totals().packets_lost,
+        lost: totals.packets_lost,
         send_calls: Some(counters.send_calls),
         receive_calls: None,
+        repairs: Some(Repairs {
+            spurious: totals.losses_spurious,
+            repeated: totals.chunks_repeated,
+            probes: totals.probes,
+        }),
     };
     Ok((elapsed, wire))
 }
@@ -169,6 +182,7 @@ struct Sink {
     epoch: Epoch,
     next: u64,
     told: u64,
+    watch: Arc<Watch>,
 }
 
 impl Deliver for Sink {
@@ -209,6 +223,12 @@ impl Deliver for Sink {
 impl Application for Sink {
     fn streams(&self) -> u32 {
         1
+    }
+
+    fn event(&mut self, event: Event) {
+        if let Event::Moved(_) = event {
+            self.watch.add_move();
+        }
     }
 
     fn stored(&mut self) -> Option<Stored> {

@@ -11,8 +11,6 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 use tallylink_core::Epoch;
 
-/// What may wait in memory for the disk, unless one record is longer.
-const QUEUE_BYTES: usize = 2 << 20;
 /// So much that waits is a group worth a write of its own.
 pub(super) const GROUP_BYTES: usize = 1 << 20;
 
@@ -62,10 +60,10 @@ pub(super) struct Told {
 }
 
 impl Shared {
-    pub(crate) fn new(history: u64, waiting: u64, max_record: u32) -> Self {
+    pub(crate) fn new(history: u64, waiting: u64, memory_bytes: usize, max_record: u32) -> Self {
         Self {
             history,
-            capacity: QUEUE_BYTES.max(max_record as usize + 8),
+            capacity: memory_bytes.max(max_record as usize + 8),
             queue: Mutex::default(),
             pushed: AtomicU64::new(0),
             durable: AtomicU64::new(0),
