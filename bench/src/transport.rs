@@ -83,8 +83,8 @@ fn case(seed: u64, size: u32) -> Result<Case> {
 fn marks(cases: &[Case], sides: &[Box<dyn side::Side>]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for case in cases {
-        let mut mark = |side: &str, metric, bound| {
-            marks.push(Mark { case: case.name.clone(), side: side.into(), metric, bound });
+        let mut mark = |side: &str, metric: &str, bound| {
+            marks.push(Mark { case: case.name.clone(), side: side.into(), metric: metric.into(), bound });
         };
         for side in sides {
             mark(side.name(), figures::ERRORS, Bound::AtMost(0.0));

@@ -15,7 +15,7 @@ fn figure(case: &str, value: f64, ratio: f64) -> Figure {
 }
 
 fn mark(case: &str, bound: Bound) -> Mark {
-    Mark { case: case.into(), side: "s".into(), metric: "m", bound }
+    Mark { case: case.into(), side: "s".into(), metric: "m".into(), bound }
 }
 
 #[test]

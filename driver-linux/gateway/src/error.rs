@@ -222,6 +222,7 @@ impl Error {
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Start { .. } | Self::Network(_) | Self::Http { .. } => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
+            Self::DataDir { error, .. } if is_of_disk(error) => Exit::Disk,
             Self::NoJournal { .. }
             | Self::Journal(_)
             | Self::DataDir { .. }
@@ -231,6 +232,13 @@ impl Error {
             Self::Read { .. } | Self::Output(_) | Self::KeysNotShown { .. } => Exit::Failed,
         }
     }
+}
+
+/// Whether it is the disk's fault, and not that of a name or of rights.
+fn is_of_disk(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let is_io = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+    is_io || matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
 fn hint(error: &tallylink_linux::StartError) -> &'static str {
