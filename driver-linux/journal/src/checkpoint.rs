@@ -63,15 +63,22 @@ pub(crate) fn write<S: Store>(store: &S, slot: usize, summary: &Summary, streams
     let (body_len, body_crc) = table.finish()?;
     file.write_at(&header(summary, body_len, body_crc), 0)?;
     let len = BODY_AT + body_len;
-    // Room to grow, had before it is needed; a full disk has none to give, and this checkpoint does without.
-    if file.size()? < len + len / 2 {
-        let _ = file.allocate(len * 2);
-    }
     file.sync(SyncSite::Checkpoint)?;
     if created {
         store.sync_names(SyncSite::CheckpointNames)?;
     }
     Ok(len)
+}
+
+/// Gives the files room to grow before that is needed, as far as the disk has it; `len` is a checkpoint's length.
+pub(crate) fn make_room<S: Store>(store: &S, len: u64) {
+    for name in FILES {
+        let Ok(mut file) = store.open(name, true) else { continue };
+        if file.size().is_ok_and(|size| size < len + len / 2) {
+            // This one was written without; the next tries again.
+            let _ = file.allocate(len * 2);
+        }
+    }
 }
 
 fn header(summary: &Summary, body_len: u64, body_crc: u32) -> [u8; HEADER_LEN] {

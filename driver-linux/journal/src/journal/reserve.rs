@@ -11,21 +11,22 @@ pub(super) const RESERVE_FILE: &str = "reserve";
 const LEAST: u64 = 256 << 10;
 
 impl<S: Store> Journal<S> {
-    /// Makes sure of the reserve, as far as the disk has room for it: what cannot be had now is tried for again later.
+    /// Makes sure of the reserve, and of room for the next checkpoints to grow, as far as the disk has it: what cannot
+    /// be had now is tried for again later.
     pub(super) fn keep_reserve(&mut self) {
-        let wanted = LEAST.max(4 * self.checkpoints.len);
-        if self.checkpoints.reserve >= wanted {
-            return;
+        let wanted = LEAST.max(2 * self.checkpoints.len);
+        if self.checkpoints.reserve < wanted {
+            let opened = match self.store.open(RESERVE_FILE, true) {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => self.store.create(RESERVE_FILE),
+                opened => opened,
+            };
+            let kept = opened.and_then(|mut file| {
+                file.allocate(wanted)?;
+                file.size()
+            });
+            self.checkpoints.reserve = kept.unwrap_or(0);
         }
-        let opened = match self.store.open(RESERVE_FILE, true) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => self.store.create(RESERVE_FILE),
-            opened => opened,
-        };
-        let kept = opened.and_then(|mut file| {
-            file.allocate(wanted)?;
-            file.size()
-        });
-        self.checkpoints.reserve = kept.unwrap_or(0);
+        checkpoint::make_room(&self.store, self.checkpoints.len);
     }
 
     /// Writes a checkpoint; where there is no space for it, with what was kept back.

@@ -28,7 +28,8 @@ fn damage(sample: &Sample, store: &MemStore) -> (BTreeSet<Name>, Vec<Vec<u8>>) {
 
 fn keeps(store: &MemStore, lost: &[Vec<u8>]) -> bool {
     let Ok(names) = store.names() else { return false };
-    let kept = names.iter().any(|name| name == SET_ASIDE_FILE).then(|| store.bytes(SET_ASIDE_FILE)).unwrap_or_default();
+    let is_there = names.iter().any(|name| name == SET_ASIDE_FILE);
+    let kept = if is_there { store.bytes(SET_ASIDE_FILE) } else { Vec::new() };
     lost.iter().all(|bytes| kept.windows(bytes.len()).any(|part| part == bytes))
 }
 

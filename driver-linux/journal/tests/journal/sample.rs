@@ -11,12 +11,15 @@ use crate::common::{EPOCH, PEER, append, append_part, options, stored};
 /// One record: which stream, and its number.
 pub(crate) type Name = (u8, u64);
 
+/// An entry's place, and the records that it is needed for.
+type Entry = (Range<u64>, BTreeSet<Name>);
+
 /// A finished journal.
 pub(crate) struct Sample {
     pub(crate) store: MemStore,
     pub(crate) options: Options,
-    /// Every segment with its entries and the records that each of them is needed for.
-    pub(crate) segments: BTreeMap<u64, Vec<(Range<u64>, BTreeSet<Name>)>>,
+    /// Every segment with its entries.
+    pub(crate) segments: BTreeMap<u64, Vec<Entry>>,
     pub(crate) records: BTreeSet<Name>,
     /// No more than it has, and room for two checkpoints.
     capacity: u64,
