@@ -127,7 +127,8 @@ impl<S: Store> Journal<S> {
             checkpoints,
             stats: Stats::default(),
         };
-        if !from_checkpoint {
+        if !from_checkpoint || journal.sealed.is_empty() {
+            // Without a segment, what stands in a checkpoint may be only in memory: its maker was killed before the sync.
             journal.first_checkpoints()?;
         } else if report.broken_checkpoints > 0 {
             // The other one is enough; if this fails, the next that is due takes its place.
