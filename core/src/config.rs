@@ -47,6 +47,8 @@ pub struct Config {
     pub congestion: Congestion,
     /// Whether packets leave with marks that routers may change (ECN), and marks are counted. Both ends must want it.
     pub ecn: bool,
+    /// The most bytes of datagrams with data that leave towards one peer in a second; `None` for as many as the path takes.
+    pub max_rate: Option<u64>,
     /// How many packets that ask for an ACK a link may have out: a power of two from 4 to 65,536.
     pub in_flight: u32,
     /// How many packets this end can hold ahead of a gap (Q). All peers share as many.
@@ -80,6 +82,7 @@ impl Default for Config {
             initial_datagram: 1200,
             ack_window: 65_536,
             congestion: Congestion::default(),
+            max_rate: None,
             ecn: true,
             in_flight: 8192,
             held: 2048,
@@ -185,6 +188,7 @@ impl Config {
             ("streams", (1..=STREAMS_MAX).contains(&self.streams), "from 1 to 1024"),
             ("max_peers", (1..=1 << 24).contains(&self.max_peers), "from 1 to 2^24"),
             ("max_ack_delay", self.max_ack_delay <= MAX_ACK_DELAY, "at most 25 ms"),
+            ("max_rate", self.max_rate.is_none_or(|rate| rate >= 1000), "at least 1000 bytes a second"),
             ("turn", self.turn >= 1, "at least 1"),
             ("suites", !self.suites.is_empty(), "at least one"),
         ];

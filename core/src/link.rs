@@ -1,12 +1,12 @@
 //! What a peer has while something is outstanding: expanded keys, the window, recovery, and what is to be said.
 
-use crate::config::Congestion;
+use crate::config::{Config, Congestion};
 use crate::ids::{InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Path;
 use crate::recovery::congestion::Controller;
 use crate::recovery::ecn::Marks;
 use crate::recovery::mtu::Mtu;
-use crate::recovery::pacer::Pacer;
+use crate::recovery::pacer::{Pacer, Rate};
 use crate::recovery::reordering::Reordering;
 use crate::recovery::rtt::Rtt;
 use crate::recovery::sent::Flight;
@@ -150,7 +150,7 @@ pub(crate) struct Recovery {
     /// Sending to a silent device is parked until it is heard.
     pub(crate) parked: bool,
     /// The number that will be skipped next, and the last one that was: an ACK of it is a lie (wire-format §6.7).
-    pub(crate) skips_next: Option<u64>,
+    pub(crate) skips_next: u64,
     pub(crate) skipped: Option<u64>,
 }
 
@@ -207,6 +207,16 @@ impl<K> Default for Link<K> {
 }
 
 impl<K> Link<K> {
+    /// How fast data may leave.
+    pub(crate) fn rate(&self, config: &Config) -> Rate {
+        Rate {
+            window: self.cc.window(),
+            rtt: self.rtt.smoothed(),
+            doubling: self.cc.in_slow_start(),
+            cap: config.max_rate,
+        }
+    }
+
     /// A link that has sent and received nothing.
     pub(crate) fn new(peer: PeerIx, now: Instant, congestion: Congestion, datagram: u16, rtt: Duration) -> Self {
         Self {
@@ -239,7 +249,7 @@ impl<K> Link<K> {
             cc: Controller::new(congestion, datagram),
             marks: Marks::new(),
             mtu: Mtu::new(datagram),
-            pacer: Pacer::new(now),
+            pacer: Pacer::new(now, datagram),
             recovery: Recovery {
                 largest_acked: None,
                 reordering: Reordering::new(),
@@ -251,7 +261,7 @@ impl<K> Link<K> {
                 data_sent: 0,
                 oldest_unacked: 0,
                 parked: false,
-                skips_next: None,
+                skips_next: u64::MAX,
                 skipped: None,
             },
             outbound: Outbound {

@@ -32,13 +32,13 @@ impl Path {
         Self { local: None, remote }
     }
 
-    /// True when both lead to the same end: an IPv4 address mapped into IPv6 is the same address, and the flow label and an
-    /// unknown local address make no difference.
+    /// True when both lead to the same end: an IPv4 address mapped into IPv6 is the same address, a link-local one is another on
+    /// each link (RFC 4007 §6), and the flow label and an unknown local address make no difference.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         let (a, b) = (self.remote, other.remote);
         let scopes = match (a, b) {
-            (SocketAddr::V6(a), SocketAddr::V6(b)) => a.scope_id() == b.scope_id(),
+            (SocketAddr::V6(a), SocketAddr::V6(b)) if a.ip().is_unicast_link_local() => a.scope_id() == b.scope_id(),
             _ => true,
         };
         let locals = match (self.local, other.local) {
@@ -52,3 +52,6 @@ impl Path {
     pub(crate) const NOWHERE: Self =
         Self { local: None, remote: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0) };
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ fn all_met_passes_and_names_the_closest() {
     let figures = [figure("a", 0.0, 0.3), figure("b", 9.0, 1.2)];
     let marks = [
         mark("a", Bound::AtMost(0.0)),
-        mark("b", Bound::AtLeast(8.0)),
+        mark("b", Bound::AtLeast(5.0)),
         mark("a", Bound::RatioAtMost(0.5)),
         mark("b", Bound::RatioAtLeast(1.0)),
         mark("b", Bound::RatioAtMost(2.0)),

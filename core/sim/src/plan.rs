@@ -163,6 +163,7 @@ fn draw_end(rng: &mut Rng, end: usize) -> EndPlan {
         ack_window: rng.pick(&[64, 64, 128, 1024, 65_536]),
         congestion: rng.pick(&[Congestion::NewReno, Congestion::Cubic]),
         ecn: rng.chance(700),
+        max_rate: rng.chance(100).then(|| rng.pick(&[5_000, 100_000])),
         in_flight: rng.pick(&[4, 8, 8, 32, 256, 1024]),
         held: rng.pick(&[0, 1, 2, 8, 64]),
         first_credit,

@@ -128,7 +128,11 @@ impl<C: Crypto> Cx<'_, C> {
                 newly.bytes = newly.bytes.saturating_add(u64::from(sent.size));
             }
             newly.any = true;
-            newly.black_hole |= self.size_arrived(ix, &sent);
+            newly.black_hole |= if sent.carried.has(Carried::SIZE) {
+                self.size_arrived(ix, &sent)
+            } else {
+                link.mtu.acknowledged(sent.size, sent.sent_at)
+            };
             newly.marked = newly.marked.saturating_add(u64::from(sent.carried.has(Carried::MARKED)));
             newly.oldest_sent_at = newly.oldest_sent_at.min(sent.sent_at);
             newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);

@@ -91,7 +91,8 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     fn plan(&mut self, ix: LinkIx) -> Option<Plan> {
-        let at = self.p.links.get(ix.at())?.peer;
+        let link = self.p.links.get(ix.at())?;
+        let (at, skips) = (link.peer, link.recovery.skips_next);
         if self.exchange_at(ix) <= self.now {
             let len = u16::try_from(self.hello(ix)?.packet_len()).ok()?;
             return Some(Plan { link: ix, at, len, what: What::Hello });
@@ -100,9 +101,8 @@ impl<C: Crypto> Cx<'_, C> {
         if !peer.has_session() {
             return None;
         }
-        let skips = self.p.links.get(ix.at())?.recovery.skips_next;
         let next = peer.session.tx_next;
-        let (sealed, len) = self.plan_sealed(ix, if skips == Some(next) { next.saturating_add(1) } else { next })?;
+        let (sealed, len) = self.plan_sealed(ix, next.saturating_add(u64::from(skips == next)))?;
         Some(Plan { link: ix, at, len, what: What::Sealed(sealed) })
     }
 
@@ -122,7 +122,8 @@ impl<C: Crypto> Cx<'_, C> {
         let may_send = !parked && (probe || free.is_some_and(|n| self.may_send(ix, n, datagram)));
         let link = self.p.links.get(ix.at())?;
         let has_data = may_send && (!link.flight.lost.is_empty() || link.outbound.front != OutIx::NONE);
-        if has_data
+        if link.mtu.wanted(link.path.datagram)
+            && has_data
             && !probe
             && spare
             && let Some(room) = self.size_probe(ix, header.len)
@@ -224,9 +225,9 @@ impl<C: Crypto> Cx<'_, C> {
             link.cc.held_back(true, self.now);
             return false;
         }
-        let (rtt, doubling) = (link.rtt.smoothed(), link.cc.in_slow_start());
+        let rate = link.rate(&self.st.config);
         if !link.pacer.ready(datagram as u64) {
-            link.pacer.refill(self.now, window, rtt, doubling, link.path.datagram);
+            link.pacer.refill(self.now, &rate, link.path.datagram);
             if !link.pacer.ready(datagram as u64) {
                 link.cc.held_back(true, self.now);
                 return false;
@@ -253,13 +254,16 @@ impl<C: Crypto> Cx<'_, C> {
         table.get(Flight::slot(table, number).0 as usize).is_none_or(Sent::outstanding)
     }
 
-    /// The first number from `from` on whose slot is free.
+    /// The first number from `from` on whose slot is free and that is not skipped; `from` is not.
     pub(super) fn free_number(&self, ix: LinkIx, from: u64) -> Option<u64> {
         let each = self.st.config.in_flight as usize;
         let start = ix.at().saturating_mul(each);
         let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
-        let skips = self.p.links.get(ix.at()).and_then(|l| l.recovery.skips_next);
-        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n) && skips != Some(*n))
+        if !Self::taken(table, from) {
+            return Some(from);
+        }
+        let skips = self.p.links.get(ix.at())?.recovery.skips_next;
+        (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n) && skips != *n)
     }
 }
 

@@ -92,27 +92,28 @@ impl<C: Crypto> Cx<'_, C> {
         if renew {
             self.start_exchange(ix);
         }
-        if mark == Ecn::Ect0
-            && let Some(link) = self.p.links.get_mut(ix.at())
-        {
-            link.marks.left();
-        }
-        self.number_spent(ix, before, next);
+        self.number_spent(ix, before, next, mark);
         true
     }
 
     /// The next packet number is `next` now.
-    fn number_spent(&mut self, ix: LinkIx, before: u64, next: u64) {
+    fn number_spent(&mut self, ix: LinkIx, before: u64, next: u64, mark: Ecn) {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
+        if mark == Ecn::Ect0 {
+            link.marks.left();
+        }
         // An end that only acknowledges is never acknowledged itself, unless it asks.
         let unknown = |number: u64| number.saturating_sub(link.recovery.oldest_unacked) >> UNKNOWN_BITS;
         link.say.ping |= unknown(before) != unknown(next);
-        if link.recovery.skips_next.is_none_or(|n| n < next) {
+        let drawn = link.recovery.skips_next != u64::MAX;
+        if link.recovery.skips_next < next || !drawn {
+            if drawn {
+                link.recovery.skipped = Some(link.recovery.skips_next);
+            }
             let draw = u64::from(self.st.draw_u32() & SKIP_MASK);
-            let passed = link.recovery.skips_next.replace(next.saturating_add(SKIP_LEAST).saturating_add(draw));
-            link.recovery.skipped = passed.or(link.recovery.skipped);
+            link.recovery.skips_next = next.saturating_add(SKIP_LEAST).saturating_add(draw);
         }
     }
 

@@ -290,7 +290,7 @@ impl<C: Crypto> Cx<'_, C> {
         if !has_data || held || !fits || link.pacer.ready(datagram) || !self.has_session(link.peer) {
             return Instant::NEVER;
         }
-        let release = link.pacer.release(datagram, link.cc.window(), link.rtt.smoothed());
+        let release = link.pacer.release(datagram, &link.rate(&self.st.config));
         // When that moment is here, it is something else that the packet waits for.
         if release > self.now { release } else { Instant::NEVER }
     }

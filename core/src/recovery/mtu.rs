@@ -60,9 +60,15 @@ impl Mtu {
         }
     }
 
+    /// True while there may be something to gain.
+    #[inline]
+    pub(crate) const fn wanted(&self, datagram: u16) -> bool {
+        self.cap > datagram && !self.out
+    }
+
     /// The size of the probe that is to leave now, beside data of `datagram` bytes.
     pub(crate) fn probe(&self, datagram: u16, now: Instant) -> Option<u16> {
-        if self.out || self.cap <= datagram || now < self.next {
+        if !self.wanted(datagram) || now < self.next {
             return None;
         }
         let too_big = if self.exhausted(datagram) { self.cap.saturating_add(1) } else { self.too_big };
@@ -127,6 +133,7 @@ impl Mtu {
     }
 
     /// A datagram of this size, sent then, was acknowledged. True for a black hole: larger ones, sent earlier, were all lost.
+    #[inline]
     pub(crate) fn acknowledged(&mut self, size: u16, sent: Instant) -> bool {
         if size >= self.passed.0 {
             self.passed = (size, self.passed.1.max(sent));

@@ -7,6 +7,31 @@ const BURST: Duration = Duration::from_millis(2);
 const TICK: Duration = Duration::from_millis(1);
 /// The bucket never holds less than this many datagrams: a batch of the smallest GSO that pays.
 const BURST_DATAGRAMS: u64 = 16;
+/// ... or this many, where the rate is capped: who asks for that wants it even.
+const CAPPED_DATAGRAMS: u64 = 2;
+
+/// How fast data may leave: so much of a window in a round trip, and no more than the cap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    pub(crate) window: u64,
+    pub(crate) rtt: Duration,
+    /// The window still doubles.
+    pub(crate) doubling: bool,
+    /// Bytes in a second at the most.
+    pub(crate) cap: Option<u64>,
+}
+
+impl Rate {
+    /// Bytes that may leave in this time: 5/4 of the window in a round trip, 2 windows while it still doubles.
+    fn bytes_in(&self, us: u64) -> u64 {
+        let of_window = match self.doubling {
+            true => self.window.saturating_mul(2),
+            false => self.window.saturating_add(self.window >> 2),
+        };
+        let bytes = of_window.saturating_mul(us).checked_div(self.rtt.as_micros().max(1)).unwrap_or(u64::MAX);
+        self.cap.map_or(bytes, |cap| bytes.min(cap.saturating_mul(us) / 1_000_000))
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
@@ -15,18 +40,15 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { tokens: u64::MAX, filled: now }
+    pub(crate) fn new(now: Instant, datagram: u16) -> Self {
+        Self { tokens: u64::from(datagram).saturating_mul(BURST_DATAGRAMS), filled: now }
     }
 
-    /// Fills the bucket up to `now`. `window` bytes leave in 4/5 of the RTT (in 1/2 while it still doubles).
-    pub(crate) fn refill(&mut self, now: Instant, window: u64, rtt: Duration, doubling: bool, datagram: u16) {
-        let rtt_us = rtt.as_micros().max(1);
-        let rate = if doubling { window.saturating_mul(2) } else { window.saturating_add(window >> 2) };
-        let gained = |us: u64| rate.saturating_mul(us).checked_div(rtt_us).unwrap_or(u64::MAX);
-        let capacity = gained(BURST.as_micros()).max(u64::from(datagram).saturating_mul(BURST_DATAGRAMS));
-        let elapsed = now.since(self.filled).as_micros();
-        let gain = gained(elapsed);
+    /// Fills the bucket up to `now`.
+    pub(crate) fn refill(&mut self, now: Instant, rate: &Rate, datagram: u16) {
+        let least = if rate.cap.is_some() { CAPPED_DATAGRAMS } else { BURST_DATAGRAMS };
+        let capacity = rate.bytes_in(BURST.as_micros()).max(u64::from(datagram).saturating_mul(least));
+        let gain = rate.bytes_in(now.since(self.filled).as_micros());
         // A gain of nothing leaves the time where it is: slow rates still add up.
         if gain > 0 {
             self.filled = now;
@@ -46,11 +68,12 @@ impl Pacer {
 
     /// When `bytes` may leave, if not now: not so soon that most drivers could not be in time. What the bucket gathers until
     /// then leaves together.
-    pub(crate) fn release(&self, bytes: u64, window: u64, rtt: Duration) -> Instant {
+    pub(crate) fn release(&self, bytes: u64, rate: &Rate) -> Instant {
         let missing = bytes.saturating_sub(self.tokens);
         // Rounded up: a timer that comes too early finds nothing to do, again and again.
-        let us = missing.saturating_mul(rtt.as_micros()).div_ceil(window.max(1));
-        self.filled + Duration::from_micros(us).max(TICK)
+        let us = missing.saturating_mul(rate.rtt.as_micros()).div_ceil(rate.window.max(1));
+        let capped = rate.cap.map_or(0, |cap| missing.saturating_mul(1_000_000).div_ceil(cap.max(1)));
+        self.filled + Duration::from_micros(us.max(capped)).max(TICK)
     }
 }
 

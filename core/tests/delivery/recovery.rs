@@ -294,3 +294,35 @@ fn an_optimistic_receiver_loses_its_session() {
     assert!(ended <= 32 + 1024 + 2, "{ended}");
     assert_eq!(gateway.faults(Fault::AckOfUnsent), 1);
 }
+
+/// RFC 9002 §7.7: a window leaves over a round trip, not at once.
+#[test]
+fn a_window_is_paced() {
+    let config = Config { first_credit: 1 << 20, ..small_config() };
+    let mut pair = Pair::new(config, 1 << 18);
+    pair.delay_us = 50_000;
+    let stream = pair.open(0, "s", 1 << 18);
+    let mut most = 0;
+    for _ in 0..2_000 {
+        while pair.push(stream, &record(1, 1000)).is_ok() {}
+        let before = pair.sent[0];
+        pair.flush();
+        most = most.max(pair.sent[0] - before);
+        pair.run(pair.now + 1_000);
+    }
+    println!("at most {most} of {} packets at once", pair.sent[0]);
+    assert!(pair.sent[0] > 1_000 && most <= 17, "{most} of {}", pair.sent[0]);
+}
+
+#[test]
+fn a_sender_keeps_to_its_cap() {
+    let config = |max_rate| Config { max_rate, first_credit: 1 << 20, ..small_config() };
+    let mut pair = Pair::of(config(Some(50_000)), config(None), 1 << 18);
+    let stream = pair.open(0, "s", 1 << 18);
+    for _ in 0..10_000 {
+        while pair.push(stream, &record(1, 1000)).is_ok() {}
+        pair.run(pair.now + 1_000);
+    }
+    let bytes = pair.device.endpoint.totals().bytes_sent;
+    assert!((450_000..=520_000).contains(&bytes), "{bytes} bytes in ten seconds");
+}

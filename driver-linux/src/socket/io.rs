@@ -3,6 +3,8 @@
 use super::kernel::{self, Buffers};
 use mio::net::UdpSocket;
 use mio::{Interest, Registry, Token};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::ReceiveTimestampns;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt::Debug;
@@ -77,6 +79,9 @@ impl Udp {
         };
         let buffers = kernel::set_buffers(&socket, receive, send)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        // It asks for a time stamp with each receive, for which the room of its control messages is too small: with a coalesced
+        // receive the mark is cut off.
+        setsockopt(&socket, ReceiveTimestampns, &false)?;
         let v6 = socket.local_addr()?.is_ipv6();
         Ok(Self { socket: UdpSocket::from_std(socket.into()), state, v6, watched: false, buffers })
     }
