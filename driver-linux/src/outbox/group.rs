@@ -59,26 +59,35 @@ impl Group {
     #[inline]
     pub fn push(&mut self, record: &[u8]) -> bool {
         let Ok(size) = varint::encode(record.len() as u64) else { return false };
-        self.cut_before(size.as_slice().len() + record.len());
+        self.cut_before(0, size.as_slice().len() + record.len());
         self.bytes.extend_from_slice(size.as_slice());
         self.bytes.extend_from_slice(record);
         self.records += 1;
         true
     }
 
-    /// Adds one record in its stored form, size included.
-    #[inline]
-    pub(crate) fn push_stored(&mut self, stored: &[u8]) {
-        self.cut_before(stored.len());
-        self.bytes.extend_from_slice(stored);
-        self.records += 1;
+    /// Adds as many records of a packed run as fit into `room`; back come their bytes and their count.
+    pub(crate) fn push_run(&mut self, packed: &[u8], room: usize) -> (usize, u64) {
+        let (mut taken, before) = (0, self.records);
+        while let Some(stored) = first_stored(packed.get(taken..).unwrap_or(&[])) {
+            if taken + stored > room {
+                break;
+            }
+            self.cut_before(taken, stored);
+            taken += stored;
+            self.records += 1;
+        }
+        self.bytes.extend_from_slice(packed.get(..taken).unwrap_or(&[]));
+        (taken, self.records - before)
     }
 
+    /// Cuts where a record of `stored` bytes would make the piece too long; `ahead` bytes are yet to be added before it.
     #[inline]
-    fn cut_before(&mut self, bytes: usize) {
+    fn cut_before(&mut self, ahead: usize, stored: usize) {
         let (from, records) = self.cuts.last().copied().unwrap_or((0, 0));
-        if self.bytes.len() - from + bytes > PIECE_BYTES && self.records > records {
-            self.cuts.push((self.bytes.len(), self.records));
+        let at = self.bytes.len() + ahead;
+        if at - from + stored > PIECE_BYTES && self.records > records {
+            self.cuts.push((at, self.records));
         }
     }
 
@@ -96,4 +105,12 @@ impl Group {
             piece
         })
     }
+}
+
+/// The stored length of the first record, if all of it is there.
+#[inline]
+pub(crate) fn first_stored(packed: &[u8]) -> Option<usize> {
+    let (len, head) = varint::decode(packed).ok()?;
+    let stored = head + usize::try_from(len).ok()?;
+    (stored <= packed.len()).then_some(stored)
 }

@@ -14,6 +14,7 @@ pub(super) use outlet::DurableOutlet;
 pub(super) use shared::Shared;
 
 use super::{Sender, clock};
+use crate::outbox::first_stored;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -93,11 +94,8 @@ impl DurableStream {
             let one = self.stored_len(rest)?;
             let mut taken = 0;
             let pushed = self.shared.push_run(one, |group, room| {
-                let mut records = 0;
-                while let Some(stored) = whole(&rest[taken..]).filter(|stored| taken + stored <= room) {
-                    group.push_stored(&rest[taken..taken + stored]);
-                    (taken, records) = (taken + stored, records + 1);
-                }
+                let (bytes, records) = group.push_run(rest, room);
+                taken = bytes;
                 records
             });
             match pushed {
@@ -166,16 +164,8 @@ impl DurableStream {
     fn stored_len(&self, packed: &[u8]) -> Result<usize, DurableError> {
         let (len, _) = varint::decode(packed).map_err(|_| DurableError::NotPacked)?;
         self.check_size(len)?;
-        whole(packed).ok_or(DurableError::NotPacked)
+        first_stored(packed).ok_or(DurableError::NotPacked)
     }
-}
-
-/// The stored length of the first record, if all of it is there.
-#[inline]
-fn whole(packed: &[u8]) -> Option<usize> {
-    let (len, head) = varint::decode(packed).ok()?;
-    let stored = head + usize::try_from(len).ok()?;
-    (stored <= packed.len()).then_some(stored)
 }
 
 impl fmt::Debug for DurableStream {

@@ -107,3 +107,7 @@ pub(crate) fn drain(outbox: &mut Outbox<MemStore>, to: &mut Receiver) {
         }
     }
 }
+
+pub(crate) fn packed(record: &[u8]) -> Vec<u8> {
+    [varint::encode(record.len() as u64).unwrap().as_slice(), record].concat()
+}

@@ -171,3 +171,32 @@ fn more_openings_than_are_remembered_are_refused_before_anything_is_forgotten() 
     assert_eq!(receiver.order.len(), 20);
     push(&mut outbox, 21, 0..1).unwrap();
 }
+
+#[test]
+fn batches_and_single_records_make_the_same_outbox() {
+    let records: Vec<_> = (0..5_000).map(|n| record(3, n)).collect();
+    let packed: Vec<u8> = records.iter().flat_map(|r| crate::common::packed(r)).collect();
+    let temporary = tempfile::tempdir().unwrap();
+    let sender = tallylink_linux::Sender::connect(
+        "127.0.0.1:9",
+        owner().peer,
+        tallylink_core::KeyId(0),
+        tallylink_core::crypto::Psk::from_bytes([7; 16]),
+    )
+    .unwrap();
+    let patience = std::time::Duration::from_secs(60);
+    let mut stream = sender.open_durable("s", temporary.path().join("s")).unwrap();
+    assert_eq!(stream.push_batch(&packed).unwrap(), 0..5_000);
+    for r in &records {
+        stream.push(r).unwrap();
+    }
+    stream.flush_durable(patience).unwrap();
+    drop((stream, sender));
+    let dir = Dir::open(temporary.path().join("s")).unwrap();
+    let mut outbox = Outbox::open(dir, &owner(), epoch(9), &options()).unwrap();
+    let (mut block, mut all) = (Vec::new(), Vec::new());
+    while outbox.next(&mut block).unwrap().is_some() {
+        all.extend(crate::common::unpack(&block));
+    }
+    assert!(all == [&records[..], &records[..]].concat());
+}
