@@ -120,6 +120,8 @@ pub(crate) struct Outbound {
     pub(crate) credit_from: u64,
     /// The other end had no room: only probes leave.
     pub(crate) busy: bool,
+    /// How much longer than usual they wait then, in parts of 256: who was refused together does not come back together.
+    pub(crate) busy_spread: u8,
     /// When to ask again for a confirmation, and how often that was done.
     pub(crate) query_at: Instant,
     pub(crate) queries: u8,
@@ -273,6 +275,7 @@ impl<K> Link<K> {
                 passed_by: None,
                 credit_from: 0,
                 busy: false,
+                busy_spread: 0,
                 query_at: Instant::NEVER,
                 queries: 0,
                 last: OutIx::NONE,

@@ -243,6 +243,9 @@ pub struct InStream {
     pub(crate) say_opened: bool,
     pub(crate) say_stored: bool,
     pub(crate) dirty: bool,
+    /// STORED waits for a free link, and the next stream of which the same is true.
+    pub(crate) waits: bool,
+    pub(crate) next_waiting: InIx,
 }
 
 impl Default for InStream {
@@ -262,7 +265,16 @@ impl Default for InStream {
             say_opened: false,
             say_stored: false,
             dirty: false,
+            waits: false,
+            next_waiting: InIx::NONE,
         }
+    }
+}
+
+impl InStream {
+    /// Empties the slot. It keeps its place in the list of those that wait.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { waits: self.waits, next_waiting: self.next_waiting, ..Self::default() };
     }
 }
 

@@ -1,6 +1,6 @@
 //! The endpoint: every call that a driver makes. What happens inside is split by what happens: a session opens
 //! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`], [`confirmed`]),
-//! something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
+//! there is no link for it ([`waiting`]), something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
 //! [`links`]), a path changes ([`roam`], [`size`]).
 
 mod acknowledge;
@@ -23,6 +23,7 @@ mod size;
 mod state;
 mod timeout;
 mod timers;
+mod waiting;
 
 pub use outbound::Pushed;
 pub use plan::Envelope;
