@@ -189,7 +189,7 @@ impl<C: Crypto> Cx<'_, C> {
         peer.last_live = counter;
         let returned = peer.boots[1] == boot && peer.boots[0] != boot && boot != Boot::default();
         if returned {
-            peer.shared_since = NonZeroU16::new(tens_of_seconds(self.now).max(1));
+            peer.shared_since = NonZeroU16::new(tens_of_seconds(self.now));
         }
         if peer.boots[0] != boot {
             peer.boots = [boot, peer.boots[0]];
@@ -231,8 +231,9 @@ impl<C: Crypto> Cx<'_, C> {
     }
 }
 
+/// Never zero, which stands for nothing.
 fn tens_of_seconds(now: Instant) -> u16 {
-    (now.as_micros() / 10_000_000) as u16
+    ((now.as_micros() / 10_000_000) as u16).max(1)
 }
 
 fn reject(hello: &Hello<'_>, reason: RejectReason, retry_after_s: u16) -> Reject {

@@ -155,6 +155,34 @@ fn two_devices_with_one_id_are_reported_and_the_older_waits() {
     Raw::device_of_boot(&mut gateway, 0, 6, 6).go_live(&mut gateway, 0);
 }
 
+/// The older of two devices with one id is told to wait as long again as it has waited. HELLOs that somebody repeats make
+/// that no longer, and report nothing.
+#[test]
+fn the_wait_of_an_id_used_twice_grows_with_time_only() {
+    let mut gateway = lone(End::Gateway, small_config());
+    let began = 1_000_000_000;
+    for (nonce, boot) in [(1, 1), (2, 2), (3, 1)] {
+        Raw::device_of_boot(&mut gateway, began, nonce, boot).go_live(&mut gateway, began);
+    }
+    gateway.transmit(began);
+    assert!(gateway.told(Event::IdUsedTwice(PEER)));
+    gateway.events.clear();
+    let mut waits = vec![];
+    for seconds in [0, 10, 25, 60, 600, 3600, 100_000] {
+        for _ in 0..20 {
+            let mut packet = hello_packet(&hello(5, 2, 3, WIDE), KEY);
+            let answer = gateway.take(began + seconds * 1_000_000, "127.0.0.1:1000".parse().unwrap(), &mut packet);
+            let Ok(Handled::Reply(len)) = answer else { panic!("{answer:?}") };
+            let Ok(Packet::Reject(reject)) = Packet::parse(&packet[..len]) else { panic!("no REJECT") };
+            waits.push(reject.retry_after_s);
+        }
+    }
+    waits.dedup();
+    assert_eq!(waits, [10, 20, 60, 600, 3600]);
+    gateway.transmit(began + 100_000_000_000);
+    assert!(!gateway.told(Event::IdUsedTwice(PEER)));
+}
+
 /// Two keys are held while they are rotated; a session ends with its key.
 #[test]
 fn a_session_ends_when_its_key_is_removed() {
@@ -175,4 +203,43 @@ fn a_session_ends_when_its_key_is_removed() {
     pair.push(stream, &record(1, 61)).unwrap();
     pair.run_until_stored(2, 3_000_000);
     assert!(pair.gateway.discarded(Discard::UnknownLabel) > 0);
+}
+
+/// Keys change in the middle of a transfer: first both are held, then the old one goes, at either end first.
+#[test]
+fn every_record_arrives_once_while_keys_are_rotated() {
+    use tallylink_core::KeyId;
+    use tallylink_core::crypto::Psk;
+    let [old, new] = [(KeyId(1), KEY), (KeyId(2), [8; 16])].map(|(id, key)| (id, Psk::from_bytes(key)));
+    for gateway_first in [true, false] {
+        let mut pair = pair_with_a_record();
+        let set = |pair: &mut crate::support::Pair, end, keys: [Option<(KeyId, Psk)>; 2]| {
+            let provision = Provision { id: crate::support::peer_id(0), end, keys };
+            let node = if end == End::Device { &mut pair.device } else { &mut pair.gateway };
+            node.endpoint.set_keys(at(pair.now), PEER, provision).unwrap();
+        };
+        let mut pushed = 1;
+        for step in 0..40 {
+            while pair.push(tallylink_core::OutIx(0), &record(pushed, 700)).is_ok() {
+                pushed += 1;
+            }
+            pair.run(pair.now + 50_000);
+            let both = [Some(new.clone()), Some(old.clone())];
+            let last = [Some(new.clone()), None];
+            let ends = [End::Gateway, End::Device];
+            match step {
+                5 => set(&mut pair, End::Gateway, both),
+                7 => set(&mut pair, End::Device, both),
+                10 => set(&mut pair, ends[usize::from(!gateway_first)], last),
+                15 => set(&mut pair, ends[usize::from(gateway_first)], last),
+                _ => {}
+            }
+        }
+        pair.run_until_stored(pushed as u64, 20_000_000);
+        let records = pair.gateway.inbox.stream("s").records();
+        assert_eq!(records.len(), pushed);
+        assert!(records.iter().enumerate().skip(1).all(|(i, r)| *r == record(i, 700)), "in order, each once, unchanged");
+        assert_eq!(pair.device.endpoint.newest_key(PEER), Some(KeyId(2)));
+        assert!(pair.device.endpoint.totals().sessions >= 2 && pushed > 100);
+    }
 }

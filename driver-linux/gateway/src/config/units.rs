@@ -58,6 +58,26 @@ impl Setting for Bytes {
     }
 }
 
+/// How many of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub u32);
+
+impl Setting for Count {
+    const EXPECTED: &str = "a number such as 512";
+
+    fn parse(text: &str) -> Result<Self, ()> {
+        text.parse().map(Self).map_err(drop)
+    }
+
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn toml(&self) -> String {
+        self.text()
+    }
+}
+
 /// A length of time, written with a unit: "30 d".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
