@@ -105,9 +105,11 @@ pub(crate) struct Inbound {
 /// The sending side of a link.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    /// Streams that have something to send, in turn.
+    /// Streams that have something to send, in turn; those of lower priority behind the others.
     pub(crate) front: OutIx,
     pub(crate) back: OutIx,
+    /// Packets in a row that left before a stream of lower priority.
+    pub(crate) ahead: u8,
     /// Bytes sent and not below a STORED or OPENED, all streams together.
     pub(crate) used: u64,
     /// What is still to be sent of records that were begun.
@@ -269,6 +271,7 @@ impl<K> Link<K> {
             outbound: Outbound {
                 front: OutIx::NONE,
                 back: OutIx::NONE,
+                ahead: 0,
                 used: 0,
                 begun_rest: 0,
                 wanted: None,

@@ -19,6 +19,17 @@ pub enum EpochSource {
     FirstSession,
 }
 
+/// Which streams of a peer go first (wire-format §8.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Before any backlog. Streams with the same priority take turns.
+    #[default]
+    Live,
+    /// Whatever live streams leave, and a sixteenth of the packets in any case. The last eighth of the credit window is left
+    /// to live streams.
+    Backlog,
+}
+
 /// How far OPEN has come in this session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Opening {
@@ -37,6 +48,7 @@ pub struct OutStream {
     /// The peer, or `NONE` for a free slot.
     pub(crate) peer: PeerIx,
     pub(crate) next_of_peer: OutIx,
+    pub(crate) priority: Priority,
     pub(crate) name: Option<Name>,
     /// The epoch, as soon as it is known.
     pub(crate) epoch: Option<Epoch>,
@@ -96,6 +108,7 @@ impl Default for OutStream {
         Self {
             peer: PeerIx::NONE,
             next_of_peer: OutIx::NONE,
+            priority: Priority::Live,
             name: None,
             epoch: None,
             previous: None,

@@ -238,7 +238,10 @@ fn every_record_arrives_once_while_keys_are_rotated() {
         pair.run_until_stored(pushed as u64, 20_000_000);
         let records = pair.gateway.inbox.stream("s").records();
         assert_eq!(records.len(), pushed);
-        assert!(records.iter().enumerate().skip(1).all(|(i, r)| *r == record(i, 700)), "in order, each once, unchanged");
+        assert!(
+            records.iter().enumerate().skip(1).all(|(i, r)| *r == record(i, 700)),
+            "in order, each once, unchanged"
+        );
         assert_eq!(pair.device.endpoint.newest_key(PEER), Some(KeyId(2)));
         assert!(pair.device.endpoint.totals().sessions >= 2 && pushed > 100);
     }

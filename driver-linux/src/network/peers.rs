@@ -125,6 +125,14 @@ impl<A: Application + 'static> Network<A> {
         Ok(at)
     }
 
+    /// Says which streams of its peer a stream goes before.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub fn set_priority(&mut self, stream: OutIx, priority: Priority) -> Result<(), Error> {
+        self.endpoint.set_priority(self.clock.now(), stream, priority)
+    }
+
     /// A stream that is sent: how far it is stored, and how much room its ring has.
     #[must_use]
     pub fn stream(&self, at: OutIx) -> Option<&OutStream> {

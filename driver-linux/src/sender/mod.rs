@@ -84,7 +84,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use stream::Shared;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{End, Epoch, EpochSource, KeyId, Name, Peer, PeerId, PeerIx, Provision};
+use tallylink_core::{End, Epoch, EpochSource, KeyId, Name, Peer, PeerId, PeerIx, Priority, Provision};
 use tallylink_journal::{Dir, Store};
 
 /// The ring of a stream: what is on its way or waits for STORED.
@@ -151,6 +151,14 @@ impl Sender {
     /// # Errors
     /// [`OpenError`]
     pub fn open(&self, name: &str) -> Result<Stream, OpenError> {
+        self.open_as(name, Priority::Live)
+    }
+
+    /// The same with another priority: a backlog leaves only what live streams of this sender do not need.
+    ///
+    /// # Errors
+    /// [`OpenError`]
+    pub fn open_as(&self, name: &str, priority: Priority) -> Result<Stream, OpenError> {
         let name = Name::new(name).ok_or(OpenError::Name)?;
         let stored_max = self.inner.max_record.saturating_add(4);
         let capacity = QUEUE_BYTES.max(stored_max as usize);
@@ -160,6 +168,7 @@ impl Sender {
         let (peer, told) = (self.inner.peer, Arc::clone(&shared));
         let opened = self.inner.remote.call(move |network| {
             let at = network.open(peer, name, EpochSource::FirstSession, 0, ring)?;
+            network.set_priority(at, priority)?;
             network.application_mut().add(Outlet::new(at, out, told));
             Ok::<_, crate::network::OpenError>(())
         });
