@@ -6,8 +6,8 @@ use crate::storage::NoSpace;
 use std::net::SocketAddr;
 use tallylink_core::wire::Previous;
 use tallylink_core::{
-    Epoch, EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Provision, PushError, Pushed,
-    Storage,
+    Epoch, EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Priority, Provision, PushError,
+    Pushed, Storage,
 };
 
 /// A peer was not added.
