@@ -179,8 +179,8 @@ impl<C: Crypto> Cx<'_, C> {
                 // It gets what its packets allow, as before, and something to answer.
                 (link.path.budget, link.say.ping) = (0, true);
             }
-            // BUSY was said for want of a link: CREDIT follows the next packet that is taken.
-            link.inbound.held_full = peer.session.was_busy;
+            // BUSY was said for want of a link, and here is one.
+            link.say.credit = peer.session.was_busy;
         } else {
             words.fill(0);
         }

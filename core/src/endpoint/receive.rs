@@ -215,6 +215,8 @@ impl<C: Crypto> Cx<'_, C> {
                     link.inbound.held_full |= why == Discard::HeldFull;
                     link.inbound.was_busy |= why == Discard::DeliverFull;
                     link.say.busy |= link.inbound.held_full || link.inbound.was_busy;
+                    // One that is taken back at once is better not said.
+                    link.say.credit &= !link.say.busy;
                 }
                 self.wake(ix);
                 Err(why)

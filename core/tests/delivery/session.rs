@@ -213,7 +213,7 @@ fn every_record_arrives_once_while_keys_are_rotated() {
     let [old, new] = [(KeyId(1), KEY), (KeyId(2), [8; 16])].map(|(id, key)| (id, Psk::from_bytes(key)));
     for gateway_first in [true, false] {
         let mut pair = pair_with_a_record();
-        let set = |pair: &mut crate::support::Pair, end, keys: [Option<(KeyId, Psk)>; 2]| {
+        let set = |pair: &mut Pair, end, keys: [Option<(KeyId, Psk)>; 2]| {
             let provision = Provision { id: crate::support::peer_id(0), end, keys };
             let node = if end == End::Device { &mut pair.device } else { &mut pair.gateway };
             node.endpoint.set_keys(at(pair.now), PEER, provision).unwrap();
