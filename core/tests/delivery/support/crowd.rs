@@ -8,6 +8,9 @@ use tallylink_core::*;
 const RING: u32 = 2048;
 const DELAY_US: u64 = 200;
 
+/// (arrival, order, device, to the gateway, bytes).
+type OnTheWay = (u64, u64, usize, bool, Vec<u8>);
+
 /// Devices with one stream each, their gateway, and what is on its way.
 pub(crate) struct Crowd {
     pub(crate) now: u64,
@@ -17,8 +20,7 @@ pub(crate) struct Crowd {
     pub(crate) took_us: Vec<u64>,
     /// When the record that is under way was pushed.
     pushed: Vec<Option<u64>>,
-    /// (arrival, order, device, to the gateway, bytes).
-    wire: BinaryHeap<Reverse<(u64, u64, usize, bool, Vec<u8>)>>,
+    wire: BinaryHeap<Reverse<OnTheWay>>,
     order: u64,
     timers: BTreeSet<(u64, usize)>,
     armed: Vec<u64>,
