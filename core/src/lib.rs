@@ -90,6 +90,6 @@ pub use path::{Ecn, Path};
 pub use peer::{End, Peer, Provision};
 pub use recovery::sent::Sent;
 pub use storage::{Parts, Storage};
-pub use stream::{EpochSource, Held, InStream, OutStream};
+pub use stream::{EpochSource, Held, InStream, OutStream, Priority};
 pub use time::{Duration, Instant};
 pub use wire::{Open, Previous};

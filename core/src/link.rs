@@ -105,9 +105,11 @@ pub(crate) struct Inbound {
 /// The sending side of a link.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    /// Streams that have something to send, in turn.
+    /// Streams that have something to send, in turn; those of lower priority behind the others.
     pub(crate) front: OutIx,
     pub(crate) back: OutIx,
+    /// Packets in a row that left before a stream of lower priority.
+    pub(crate) ahead: u8,
     /// Bytes sent and not below a STORED or OPENED, all streams together.
     pub(crate) used: u64,
     /// What is still to be sent of records that were begun.
@@ -120,6 +122,8 @@ pub(crate) struct Outbound {
     pub(crate) credit_from: u64,
     /// The other end had no room: only probes leave.
     pub(crate) busy: bool,
+    /// How much longer than usual they wait then, in parts of 256: who was refused together does not come back together.
+    pub(crate) busy_spread: u8,
     /// When to ask again for a confirmation, and how often that was done.
     pub(crate) query_at: Instant,
     pub(crate) queries: u8,
@@ -267,12 +271,14 @@ impl<K> Link<K> {
             outbound: Outbound {
                 front: OutIx::NONE,
                 back: OutIx::NONE,
+                ahead: 0,
                 used: 0,
                 begun_rest: 0,
                 wanted: None,
                 passed_by: None,
                 credit_from: 0,
                 busy: false,
+                busy_spread: 0,
                 query_at: Instant::NEVER,
                 queries: 0,
                 last: OutIx::NONE,

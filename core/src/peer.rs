@@ -7,6 +7,7 @@ use crate::ids::{Boot, InIx, KeyId, Label, LinkIx, OutIx, PeerId, PeerIx};
 use crate::path::Path;
 use crate::time::{Duration, Instant};
 use crate::wire::{Limits, RejectReason};
+use core::num::NonZeroU16;
 
 /// Which end this side is for a peer; fixed by provisioning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,9 @@ pub struct Peer {
     pub(crate) heard: Instant,
     /// Gateway end: the device's boot, and the one before it.
     pub(crate) boots: [Boot; 2],
-    /// Gateway end: a boot went live again after another had: two devices use this id.
-    pub(crate) shared: bool,
+    /// Gateway end: when a boot last went live again after another had, in units of ten seconds that wrap around after a
+    /// week: two devices use this id.
+    pub(crate) shared_since: Option<NonZeroU16>,
     pub(crate) link: LinkIx,
     pub(crate) first_in: InIx,
     pub(crate) first_out: OutIx,
@@ -88,6 +90,8 @@ pub(crate) struct Session {
     pub(crate) confirmed: bool,
     /// Both ends mark packets, and count marks.
     pub(crate) ecn: bool,
+    /// BUSY was said because no link was free.
+    pub(crate) was_busy: bool,
 }
 
 impl Session {
@@ -108,6 +112,7 @@ impl Session {
             next_stream: 1,
             confirmed: false,
             ecn: false,
+            was_busy: false,
         }
     }
 
@@ -142,7 +147,7 @@ impl Default for Peer {
             last_live: 0,
             heard: Instant::from_micros(0),
             boots: [Boot::default(); 2],
-            shared: false,
+            shared_since: None,
             link: LinkIx::NONE,
             first_in: InIx::NONE,
             first_out: OutIx::NONE,

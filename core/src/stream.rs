@@ -19,6 +19,17 @@ pub enum EpochSource {
     FirstSession,
 }
 
+/// Which streams of a peer go first (wire-format §8.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Before any backlog. Streams with the same priority take turns.
+    #[default]
+    Live,
+    /// Whatever live streams leave, and a sixteenth of the packets in any case. The last eighth of the credit window is left
+    /// to live streams.
+    Backlog,
+}
+
 /// How far OPEN has come in this session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Opening {
@@ -37,6 +48,7 @@ pub struct OutStream {
     /// The peer, or `NONE` for a free slot.
     pub(crate) peer: PeerIx,
     pub(crate) next_of_peer: OutIx,
+    pub(crate) priority: Priority,
     pub(crate) name: Option<Name>,
     /// The epoch, as soon as it is known.
     pub(crate) epoch: Option<Epoch>,
@@ -96,6 +108,7 @@ impl Default for OutStream {
         Self {
             peer: PeerIx::NONE,
             next_of_peer: OutIx::NONE,
+            priority: Priority::Live,
             name: None,
             epoch: None,
             previous: None,
@@ -243,6 +256,9 @@ pub struct InStream {
     pub(crate) say_opened: bool,
     pub(crate) say_stored: bool,
     pub(crate) dirty: bool,
+    /// STORED waits for a free link, and the next stream of which the same is true.
+    pub(crate) waits: bool,
+    pub(crate) next_waiting: InIx,
 }
 
 impl Default for InStream {
@@ -262,7 +278,16 @@ impl Default for InStream {
             say_opened: false,
             say_stored: false,
             dirty: false,
+            waits: false,
+            next_waiting: InIx::NONE,
         }
+    }
+}
+
+impl InStream {
+    /// Empties the slot. It keeps its place in the list of those that wait.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { waits: self.waits, next_waiting: self.next_waiting, ..Self::default() };
     }
 }
 

@@ -40,6 +40,16 @@ impl Window {
         window
     }
 
+    /// As [`Window::look`], of a window that is [restored](Window::restore) from this.
+    pub(crate) fn look_at_newest(next: u64, bits: u64, number: u64) -> Seen {
+        let Some(back) = next.checked_sub(number.saturating_add(1)) else { return Seen::New };
+        match u32::try_from(back).ok().and_then(|back| bits.checked_shr(back)) {
+            None => Seen::TooOld,
+            Some(bits) if bits & 1 == 1 => Seen::Duplicate,
+            Some(_) => Seen::New,
+        }
+    }
+
     /// The newest 64 bits, for [`Window::restore`].
     pub(crate) fn newest(&self, words: &[u64]) -> u64 {
         (0..64u64).fold(0, |bits, i| match self.next.checked_sub(i.saturating_add(1)) {

@@ -9,7 +9,8 @@ use tallylink_core::{Config, ConfigError};
 pub struct Settings {
     /// Core's limits.
     pub config: Config,
-    /// How many peers can be active at a time: those with something outstanding.
+    /// How many peers can be active at a time: those whose packets or confirmations are on their way. Each takes about
+    /// 28 KiB. More may wait for the disk; who finds none is told to try again.
     pub links: u32,
     /// Where to listen. `[::]` takes IPv4 too, and port 0 is any.
     pub listen: SocketAddr,
@@ -33,9 +34,11 @@ impl Settings {
             config: Config {
                 // What a receiver sends are confirmations.
                 in_flight: 256,
+                // Thousands of devices come back at once when a gateway was away.
+                replies_per_second: 5000,
                 ..Config::default()
             },
-            links: 256,
+            links: 512,
             listen: SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
             receive_buffer: 4 << 20,
             send_buffer: 4 << 20,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::Duration;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{KeyId, PeerId};
+use tallylink_core::{KeyId, PeerId, Priority};
 use tallylink_linux::sender::{FlushError, PushError};
 use tallylink_linux::{Receiver, Sender};
 
@@ -141,4 +141,29 @@ fn what_a_sender_cannot_take_is_refused_by_reason() {
     assert_eq!(stream.push_batch(&[]), Ok(0..0));
     assert!(sender.open("").is_err());
     assert!(sender.open("s").is_err(), "the name is taken");
+}
+
+/// Days of backlog wait when the gateway comes back: what is live arrives first, and all of it in the end.
+#[test]
+fn a_live_record_passes_a_backlog_that_was_there_before_it() {
+    let mut receiver = receiver("127.0.0.1:0", 0);
+    let sender = sender(0, &receiver.local_addr().to_string());
+    let (mut backlog, mut live) = (sender.open("backlog").unwrap(), sender.open("live").unwrap());
+    backlog.set_priority(Priority::Backlog).unwrap();
+    let mut waiting = 0;
+    while backlog.push_timeout(&[1; 1000], Duration::ZERO).is_ok() {
+        waiting += 1;
+    }
+    assert!(waiting > 200);
+    live.push(b"now").unwrap();
+    // Between two answers of its thread both are put in core's hands.
+    assert!(!sender.is_connected() && !sender.is_connected());
+    receiver.add_peer(id(0), KeyId(0), key(0)).unwrap();
+    let first = receiver.next(PATIENCE).unwrap();
+    assert_eq!((first.name.as_ref(), first.bytes.as_slice()), ("live", &b"now"[..]));
+    for number in 0..waiting {
+        let taken = receiver.next(PATIENCE).unwrap();
+        assert_eq!((taken.name.as_ref(), taken.number), ("backlog", number));
+    }
+    sender.flush(PATIENCE).unwrap();
 }

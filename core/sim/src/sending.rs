@@ -5,7 +5,7 @@ use crate::outbox::{Kept, Outbox};
 use crate::plan::StreamPlan;
 use crate::rng::Rng;
 use std::ops::Range;
-use tallylink_core::{EpochSource, Error, Instant, Name, OutIx, PeerIx, PushError};
+use tallylink_core::{EpochSource, Error, Instant, Name, OutIx, PeerIx, Priority, PushError};
 
 /// Reason of a gap: the ring was overwritten (wire-format §6.5).
 const OVERWRITTEN: u8 = 1;
@@ -174,7 +174,10 @@ impl Sending<'_> {
         self.up
             .endpoint
             .open(now, at, peer, name, source, first, ring)
-            .map_err(|e| format!("a stream was refused: {e}"))
+            .map_err(|e| format!("a stream was refused: {e}"))?;
+        // Who has many at once has a backlog: it must not be starved, nor hold up the others.
+        let priority = if self.plan.burst > 1 { Priority::Backlog } else { Priority::Live };
+        self.up.endpoint.set_priority(now, at, priority).map_err(|e| format!("its priority was refused: {e}"))
     }
 
     /// Moves what can be moved from the outbox to the ring, and notes what was confirmed. True when something was pushed.

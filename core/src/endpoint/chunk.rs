@@ -8,8 +8,13 @@ use crate::ids::{LinkIx, OutIx, Position};
 use crate::peer::Peer;
 use crate::recovery::sent::{Sent, Slot};
 use crate::ring::{self, Bounds, Cut, Stop};
-use crate::stream::Opening;
+use crate::stream::{Opening, Priority};
 use crate::wire::{Chunk, varint};
+
+/// So many packets in a row may leave while a stream of lower priority waits; the next one is that stream's.
+const AHEAD_MOST: u8 = 15;
+/// This part of the credit window is kept from backlogs: an eighth.
+const CREDIT_KEPT: u32 = 3;
 
 /// A chunk to be.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +107,24 @@ fn chunk_room(planned: &PlannedChunk, wire: u32, room: usize, control: &Control)
 impl<C: Crypto> Cx<'_, C> {
     /// New data of the next stream that has some and may send it.
     pub(super) fn plan_new(&mut self, ix: LinkIx, room: usize) -> Option<PlannedChunk> {
-        let mut stream = self.p.links.get(ix.at())?.outbound.front;
+        let o = &self.p.links.get(ix.at())?.outbound;
+        let front = o.front;
+        let (mut wanted, mut found) = (None, None);
+        if o.ahead >= AHEAD_MOST {
+            let lower = self.first_lower(front);
+            (wanted, found) = self.plan_from(ix, lower, room)?;
+        }
+        if found.is_none() {
+            (wanted, found) = self.plan_from(ix, front, room)?;
+        }
+        let o = &mut self.p.links.get_mut(ix.at())?.outbound;
+        o.passed_by = wanted;
+        o.wanted = if found.is_some() { None } else { wanted };
+        found
+    }
+
+    /// New data of `stream` or of the first behind it that may send, or the window that the first of them needs.
+    fn plan_from(&mut self, ix: LinkIx, mut stream: OutIx, room: usize) -> Option<(Option<u64>, Option<PlannedChunk>)> {
         let (mut wanted, mut found) = (None, None);
         while found.is_none() && stream != OutIx::NONE {
             let next = self.p.outbound.get(stream.at())?.next_queued;
@@ -112,10 +134,17 @@ impl<C: Crypto> Cx<'_, C> {
             }
             stream = next;
         }
-        let o = &mut self.p.links.get_mut(ix.at())?.outbound;
-        o.passed_by = wanted;
-        o.wanted = if found.is_some() { None } else { wanted };
-        found
+        Some((wanted, found))
+    }
+
+    /// The first stream of the list whose priority is lower than that of `front`.
+    fn first_lower(&self, front: OutIx) -> OutIx {
+        let priority = self.p.outbound.get(front.at()).map(|s| s.priority).unwrap_or_default();
+        let mut each = front;
+        while let Some(s) = self.p.outbound.get(each.at()).filter(|s| s.priority <= priority) {
+            each = s.next_queued;
+        }
+        each
     }
 
     /// New data of one stream; `Err` is the credit window that it would need.
@@ -144,7 +173,10 @@ impl<C: Crypto> Cx<'_, C> {
             peer.session.next_stream = peer.session.next_stream.saturating_add(1);
         }
         let (used, begun) = (link.outbound.used, link.outbound.begun_rest);
-        let credit = peer.session.window.saturating_sub(used).saturating_sub(begun);
+        let window = peer.session.window;
+        // With nothing under way the whole window is anybody's: no record is too large for what is left.
+        let kept = if s.priority == Priority::Backlog && used > 0 { window >> CREDIT_KEPT } else { 0 };
+        let credit = window.saturating_sub(kept).saturating_sub(used).saturating_sub(begun);
         let max = u64::from(peer.session.limits.max_record);
         let max_stored = max.saturating_add(varint::len(max) as u64);
         let mut planned = PlannedChunk {

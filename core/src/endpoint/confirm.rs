@@ -18,8 +18,8 @@ impl<C: Crypto> Cx<'_, C> {
         s.stored_below = below;
         s.say_stored = true;
         let at = s.peer;
-        let Some(ix) = self.p.peers.get(at.at()).and_then(|p| p.link.some()) else {
-            return;
+        let Some(ix) = self.acquire(at) else {
+            return self.wait_for_link(stream);
         };
         self.grow_credit(ix, at);
         self.say_of(ix, stream);

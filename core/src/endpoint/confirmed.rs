@@ -219,8 +219,9 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// The other end has no room: only probes leave until CREDIT comes. It is not silent: the session stays.
     pub(super) fn on_busy(&mut self, ix: LinkIx) {
+        let spread = self.st.draw_u32() as u8;
         if let Some(link) = self.p.links.get_mut(ix.at()) {
-            link.outbound.busy = true;
+            (link.outbound.busy, link.outbound.busy_spread) = (true, spread);
             link.recovery.unanswered = 0;
         }
     }

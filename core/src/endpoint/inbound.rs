@@ -344,6 +344,8 @@ impl<C: Crypto> Cx<'_, C> {
             say_opened: true,
             next_dirty: s.next_dirty,
             dirty: s.dirty,
+            waits: s.waits,
+            next_waiting: s.next_waiting,
             ..InStream::default()
         };
         if let Some(link) = self.p.links.get_mut(ix.at()) {

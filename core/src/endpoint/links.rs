@@ -11,9 +11,12 @@ use crate::peer::{End, Peer, Provision, Session};
 use crate::recovery::mtu::Mtu;
 use crate::recovery::sent::{Flight, Sent};
 use crate::storage::of_link;
-use crate::stream::{InStream, OutStream};
+use crate::stream::OutStream;
 use crate::time::Instant;
 use crate::window::Window;
+
+/// So many links that seem to be in use are passed by in the search for one that is not.
+const SPARES_PASSED_BY: u32 = 16;
 
 impl<C: Crypto> Cx<'_, C> {
     pub(super) fn add_peer(&mut self, at: PeerIx, provision: Provision) -> Result<(), Error> {
@@ -139,7 +142,7 @@ impl<C: Crypto> Cx<'_, C> {
                 break;
             };
             inbound = stream.next_of_peer;
-            *stream = InStream::default();
+            stream.clear();
         }
         while let Some(stream) = out.some().and_then(|o| self.p.outbound.get_mut(o.at())) {
             out = stream.next_of_peer;
@@ -173,9 +176,11 @@ impl<C: Crypto> Cx<'_, C> {
             link.cc.set_datagram(link.path.datagram);
             link.mtu = Mtu::new(most);
             if !peer.path_validated {
-                // It gets what its packets allow, as before.
-                link.path.budget = 0;
+                // It gets what its packets allow, as before, and something to answer.
+                (link.path.budget, link.say.ping) = (0, true);
             }
+            // BUSY was said for want of a link, and here is one.
+            link.say.credit = peer.session.was_busy;
         } else {
             words.fill(0);
         }
@@ -185,9 +190,18 @@ impl<C: Crypto> Cx<'_, C> {
             link.outbound.begun_rest = link.outbound.begun_rest.saturating_add(u64::from(s.rest));
             each = s.next_of_peer;
         }
-        self.p.peers.get_mut(at.at())?.link = ix;
-        // What was pushed while no link was free waits for this.
+        let peer = self.p.peers.get_mut(at.at())?;
+        (peer.link, peer.session.was_busy) = (ix, false);
+        // What was pushed or stored while no link was free waits for this.
         self.requeue_streams(ix);
+        let mut inbound = self.p.peers.get(at.at())?.first_in;
+        while let Some(s) = inbound.some().and_then(|s| self.p.inbound.get(s.at())) {
+            let (stream, says) = (inbound, s.say_opened || s.say_stored);
+            inbound = s.next_of_peer;
+            if says {
+                self.say_of(ix, stream);
+            }
+        }
         Some(ix)
     }
 
@@ -239,6 +253,7 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// True when a link is free, or an idle one could be made free.
     pub(super) fn link_available(&mut self) -> bool {
+        let mut passed_by = 0u32;
         while self.st.free_links == LinkIx::NONE {
             let Some(ix) = self.st.spare_front.some() else { return false };
             let Some(link) = self.p.links.get_mut(ix.at()) else { return false };
@@ -247,11 +262,35 @@ impl<C: Crypto> Cx<'_, C> {
             if self.st.spare_front == LinkIx::NONE {
                 self.st.spare_back = LinkIx::NONE;
             }
-            if self.is_idle(ix) {
-                self.free_link(ix);
+            if !self.is_idle(ix) {
+                continue;
             }
+            if self.is_in_use(ix) {
+                self.list_spare(ix);
+                passed_by = passed_by.saturating_add(1);
+                if passed_by >= SPARES_PASSED_BY {
+                    return false;
+                }
+                continue;
+            }
+            self.free_link(ix);
         }
         true
+    }
+
+    /// True when an idle link's peer waits for STORED and was heard just now: it is likely to be in the middle of something,
+    /// and would lose most of its window with the link.
+    fn is_in_use(&self, ix: LinkIx) -> bool {
+        let peer = self.p.links.get(ix.at()).and_then(|l| self.p.peers.get(l.peer.at()));
+        let Some(peer) = peer.filter(|p| self.now.since(p.heard) < self.st.config.max_ack_delay) else { return false };
+        let mut inbound = peer.first_in;
+        while let Some(stream) = inbound.some().and_then(|s| self.p.inbound.get(s.at())) {
+            if stream.stored_below < stream.next.number {
+                return true;
+            }
+            inbound = stream.next_of_peer;
+        }
+        false
     }
 
     /// Lists an idle link. It stays its peer's until another peer needs one: waking up costs it nothing then.
@@ -291,7 +330,8 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let mut inbound = peer.first_in;
         while let Some(stream) = inbound.some().and_then(|s| self.p.inbound.get(s.at())) {
-            if stream.next.offset != 0 || stream.stored_below < stream.next.number {
+            // What waits for the disk only needs no link: STORED takes one again.
+            if stream.next.offset != 0 {
                 return false;
             }
             inbound = stream.next_of_peer;

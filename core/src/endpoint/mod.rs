@@ -1,6 +1,6 @@
 //! The endpoint: every call that a driver makes. What happens inside is split by what happens: a session opens
 //! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`], [`confirmed`]),
-//! something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
+//! there is no link for it ([`waiting`]), something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
 //! [`links`]), a path changes ([`roam`], [`size`]).
 
 mod acknowledge;
@@ -23,6 +23,7 @@ mod size;
 mod state;
 mod timeout;
 mod timers;
+mod waiting;
 
 pub use outbound::Pushed;
 pub use plan::Envelope;
@@ -39,7 +40,7 @@ use crate::ids::{Epoch, InIx, KeyId, Name, OutIx, PeerIx};
 use crate::path::{Ecn, Path};
 use crate::peer::Provision;
 use crate::storage::{Parts, Storage};
-use crate::stream::EpochSource;
+use crate::stream::{EpochSource, Priority};
 use crate::time::Instant;
 use crate::wire::Previous;
 use control::Control;
@@ -254,6 +255,14 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         ring: Range<u32>,
     ) -> Result<(), Error> {
         self.cx(now).open_out(at, peer, name, source, first, ring)
+    }
+
+    /// Says which streams of its peer a stream goes before. Each begins as [`Priority::Live`]; changed at any time.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchIndex`] or [`Error::Empty`].
+    pub fn set_priority(&mut self, now: Instant, stream: OutIx, priority: Priority) -> Result<(), Error> {
+        self.cx(now).set_priority(stream, priority)
     }
 
     /// Begins another epoch of a stream with storage, numbered from 0: the one before is drained.

@@ -8,7 +8,7 @@ use crate::ids::{Epoch, LARGEST_NUMBER, LinkIx, Name, OutIx, PeerIx, Position};
 use crate::recovery::sent::Sent;
 use crate::ring;
 use crate::storage::of_link;
-use crate::stream::{EpochSource, OutStream};
+use crate::stream::{EpochSource, OutStream, Priority};
 use crate::wire::{Previous, varint};
 use core::ops::Range;
 
@@ -238,11 +238,44 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         }
         (s.queued, s.next_queued) = (true, OutIx::NONE);
-        let back = core::mem::replace(&mut link.outbound.back, stream);
-        match back.some().and_then(|b| self.p.outbound.get_mut(b.at())) {
-            Some(last) => last.next_queued = stream,
+        let (priority, back) = (s.priority, link.outbound.back);
+        match self.p.outbound.get_mut(back.at()) {
+            None => (link.outbound.front, link.outbound.back) = (stream, stream),
+            Some(last) if last.priority <= priority => (last.next_queued, link.outbound.back) = (stream, stream),
+            Some(_) => self.queue_before_lower(ix, stream, priority),
+        }
+    }
+
+    /// ... behind those of the same priority, with at least the last one of the list behind it.
+    fn queue_before_lower(&mut self, ix: LinkIx, stream: OutIx, priority: Priority) {
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        let (mut before, mut each) = (OutIx::NONE, link.outbound.front);
+        while let Some(s) = self.p.outbound.get(each.at()).filter(|s| s.priority <= priority) {
+            (before, each) = (each, s.next_queued);
+        }
+        match self.p.outbound.get_mut(before.at()) {
+            Some(before) => before.next_queued = stream,
             None => link.outbound.front = stream,
         }
+        if let Some(s) = self.p.outbound.get_mut(stream.at()) {
+            s.next_queued = each;
+        }
+    }
+
+    pub(super) fn set_priority(&mut self, ix: OutIx, priority: Priority) -> Result<(), Error> {
+        let s = self.p.outbound.get_mut(ix.at()).ok_or(Error::NoSuchIndex)?;
+        if s.peer == PeerIx::NONE {
+            return Err(Error::Empty);
+        }
+        s.priority = priority;
+        if s.queued
+            && let Some(link) = self.p.peers.get(s.peer.at()).and_then(|p| p.link.some())
+        {
+            self.unqueue(link, ix);
+            self.queue_stream(link, ix);
+            self.wake(link);
+        }
+        Ok(())
     }
 
     /// Takes streams off the front of the list whose records were stored or given up while they stood there.

@@ -67,7 +67,12 @@ pub(super) struct Sealed {
 impl<C: Crypto> Cx<'_, C> {
     pub(super) fn peek(&mut self) -> Option<Envelope> {
         loop {
-            let ix = self.st.ready_front.some()?;
+            let Some(ix) = self.st.ready_front.some() else {
+                if self.end_a_wait() {
+                    continue;
+                }
+                return None;
+            };
             if self.p.links.get(ix.at()).is_some_and(|l| l.turn == 0) {
                 self.rotate_ready();
                 continue;

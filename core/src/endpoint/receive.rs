@@ -147,7 +147,9 @@ impl<C: Crypto> Cx<'_, C> {
         let (_, rx) = super::links::expand(self.crypto, peer.end, &peer.session);
         let key = rx.ok_or(Discard::UnknownLabel)?;
         Opened::open(self.crypto, &key, number, header_len, datagram)?;
-        let link = self.acquire(at).ok_or(Discard::NoLink)?;
+        let Some(link) = self.acquire(at) else {
+            return self.without_link(at, number, datagram);
+        };
         // It is given back when the packet turns out to be a repeat.
         self.wake(link);
         self.look(link, number)?;
@@ -213,6 +215,8 @@ impl<C: Crypto> Cx<'_, C> {
                     link.inbound.held_full |= why == Discard::HeldFull;
                     link.inbound.was_busy |= why == Discard::DeliverFull;
                     link.say.busy |= link.inbound.held_full || link.inbound.was_busy;
+                    // One that is taken back at once is better not said.
+                    link.say.credit &= !link.say.busy;
                 }
                 self.wake(ix);
                 Err(why)

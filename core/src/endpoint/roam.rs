@@ -16,15 +16,15 @@ const AMPLIFICATION: u64 = 3;
 
 impl<C: Crypto> Cx<'_, C> {
     /// The first address of a session: it gets little until it answers.
-    pub(super) fn set_first_path(&mut self, ix: LinkIx, path: &Path) {
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
-        let Some(peer) = self.p.peers.get_mut(link.peer.at()) else {
+    pub(super) fn set_first_path(&mut self, at: PeerIx, path: &Path) {
+        let Some(peer) = self.p.peers.get_mut(at.at()) else {
             return;
         };
         peer.path = *path;
         peer.path_validated = false;
+        let Some(link) = self.p.links.get_mut(peer.link.at()) else {
+            return;
+        };
         link.path.budget = 0;
         link.path.since = 0;
         // Something must be answered from there; what is sent anyway may do.

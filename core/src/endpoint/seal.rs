@@ -202,6 +202,12 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// The stream that just sent goes to the back of its link's queue, or leaves it with nothing more to send.
     fn after_new(&mut self, ix: LinkIx, stream: OutIx) {
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            let o = &mut link.outbound;
+            let priority = |s: OutIx| self.p.outbound.get(s.at()).map(|s| s.priority);
+            let waits = o.back != stream && priority(o.back) > priority(stream);
+            o.ahead = if waits { o.ahead.saturating_add(1) } else { 0 };
+        }
         self.unqueue(ix, stream);
         self.queue_stream(ix, stream);
     }

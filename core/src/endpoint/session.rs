@@ -108,9 +108,12 @@ impl<C: Crypto> Cx<'_, C> {
             return false;
         };
         *tag = *tag_of_hello(psk, &hello, body).as_bytes();
-        let jitter = Duration::from_micros(u64::from(self.st.draw_u32() & 0x1_ffff));
+        let random = self.st.draw_u32();
         if let Some(exchange) = &mut link.exchange {
-            exchange.at = self.now + FIRST_RETRY.doubled(exchange.tries).min(LAST_RETRY) + jitter;
+            let wait = FIRST_RETRY.doubled(exchange.tries).min(LAST_RETRY);
+            // The first is awaited; those after it are many when a gateway with thousands of devices was away.
+            let spread = if exchange.tries == 0 { 3 } else { 1 };
+            exchange.at = self.now + wait + part_of(wait, random, spread);
             exchange.tries = exchange.tries.saturating_add(1);
         }
         self.st.totals.hellos_sent = self.st.totals.hellos_sent.saturating_add(1);
@@ -210,6 +213,8 @@ impl<C: Crypto> Cx<'_, C> {
             RejectReason::Busy => Duration::from_secs(u64::from(reject.retry_after_s.max(1))),
             RejectReason::Version | RejectReason::Suite => LAST_RETRY,
         };
+        // Whoever was refused together does not come back together.
+        let wait = wait + part_of(wait, self.st.draw_u32(), 1);
         if let Some(exchange) = self.p.links.get_mut(ix.at()).and_then(|l| l.exchange.as_mut()) {
             // An answer ends the exchange; the next HELLO is one of its own.
             exchange.at = self.now + wait;
@@ -275,4 +280,10 @@ impl<C: Crypto> Cx<'_, C> {
     pub(super) fn exchange_at(&self, ix: LinkIx) -> Instant {
         self.p.links.get(ix.at()).and_then(|l| l.exchange.as_ref()).map_or(Instant::NEVER, |e| e.at)
     }
+}
+
+/// A random part of a wait, below the wait shifted down by `shift`: who lost their gateway at once do not come back at once.
+fn part_of(wait: Duration, random: u32, shift: u32) -> Duration {
+    let part = wait.as_micros().saturating_mul(u64::from(random & 0xffff)) >> 16;
+    Duration::from_micros(part).shifted_down(shift)
 }

@@ -9,13 +9,17 @@ use crate::discard::{Discard, Fault};
 use crate::ids::{Boot, Label, PeerIx};
 use crate::path::Path;
 use crate::peer::{End, Session};
+use crate::time::Instant;
 use crate::wire::frame;
 use crate::wire::handshake::{HELLO_CORE_MAX, VERSION, WELCOME_CORE_MAX, reads};
 use crate::wire::packet::{UnknownLabel, kind};
 use crate::wire::{Hello, LongData, Reject, RejectReason, Welcome, Writer};
+use core::num::NonZeroU16;
 
-/// How long a device whose id is used twice, or that finds no free link, is told to wait.
-const BUSY_RETRY_S: u16 = 10;
+/// How long a device that finds no free link is told to wait: links are lent for as long as a disk takes.
+const NO_LINK_RETRY_S: u16 = 2;
+/// How long a device whose id is used twice is told to wait at the most, in tens of seconds; ten seconds at first.
+const SHARED_RETRY_MOST: u16 = 360;
 
 impl<C: Crypto> Cx<'_, C> {
     /// Answers HELLO in place: the answer is never longer.
@@ -32,7 +36,9 @@ impl<C: Crypto> Cx<'_, C> {
         let (body, tag) = datagram.split_last_chunk::<TAG_LEN>().ok_or(Discard::Malformed)?;
         tag_of_hello(key, &hello, body).verify(&Tag::from_bytes(*tag)).map_err(|_| Discard::Forged)?;
         // Anybody can replay the HELLO of an earlier boot: only one that has gone live again counts.
-        let used_twice = peer.shared && hello.boot == peer.boots[1] && hello.boot != peer.boots[0];
+        let older = hello.boot == peer.boots[1] && hello.boot != peer.boots[0];
+        let used_twice =
+            peer.shared_since.filter(|_| older).map(|since| tens_of_seconds(self.now).wrapping_sub(since.get()));
         let has_link = peer.link.some().is_some();
         let answer_key = answer_key(key, &hello);
         let no_link = !has_link && !self.link_available();
@@ -43,8 +49,12 @@ impl<C: Crypto> Cx<'_, C> {
         let mut w = Writer::new(&mut answer);
         let written = if hello.version_min > VERSION || hello.version_max < VERSION {
             reject(&hello, RejectReason::Version, 0).write(&mut w)
-        } else if used_twice || no_link {
-            reject(&hello, RejectReason::Busy, BUSY_RETRY_S).write(&mut w)
+        } else if let Some(waited) = used_twice {
+            // As long again as it has waited already: replayed HELLOs change nothing about that.
+            let seconds = waited.clamp(1, SHARED_RETRY_MOST).saturating_mul(10);
+            reject(&hello, RejectReason::Busy, seconds).write(&mut w)
+        } else if no_link {
+            reject(&hello, RejectReason::Busy, NO_LINK_RETRY_S).write(&mut w)
         } else if let Some(suite) = self.choose(&hello) {
             let nonce = self.next_nonce();
             self.welcome(&hello, nonce, suite).write(&mut w)
@@ -120,18 +130,17 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let session = self.rebuild(at, &long)?;
         let (boot, nonces) = (long.hello.boot, (long.hello.nonce, long.gateway_nonce));
-        let has_link = self.p.peers.get(at.at()).is_some_and(|p| p.link.some().is_some());
-        if !has_link && !self.link_available() {
-            return Err(Discard::NoLink);
-        }
         let (tx, rx) = expand(self.crypto, Some(End::Gateway), &session);
         let Some(opener) = rx.as_ref() else {
             return Err(Discard::Forged);
         };
         Opened::open(self.crypto, opener, number, header_len, datagram)?;
-        let link = self.go_live(at, session, counter, boot, tx, rx).ok_or(Discard::NoLink)?;
+        let link = self.go_live(at, session, counter, boot, (tx, rx));
         self.name_epochs(at, &nonces.0, &nonces.1);
-        self.set_first_path(link, path);
+        self.set_first_path(at, path);
+        let Some(link) = link else {
+            return self.without_link(at, number, datagram);
+        };
         self.accept_opened(link, number, header_len, path, datagram, to)
     }
 
@@ -157,20 +166,21 @@ impl<C: Crypto> Cx<'_, C> {
         })
     }
 
-    /// The session is proven: it takes the place of whatever was.
+    /// The session is proven: it takes the place of whatever was. `None` when no link is free: it waits for one.
     fn go_live(
         &mut self,
         at: PeerIx,
         session: Session,
         counter: u64,
         boot: Boot,
-        tx: Option<C::Key>,
-        rx: Option<C::Key>,
+        keys: (Option<C::Key>, Option<C::Key>),
     ) -> Option<crate::ids::LinkIx> {
-        let ix = self.acquire(at)?;
+        let ix = self.acquire(at);
         // Streams may wait in the list of a link that never had a session: they are listed anew below.
         self.forget_session(at);
-        self.reset_link(ix);
+        if let Some(ix) = ix {
+            self.reset_link(ix);
+        }
         let random = self.st.draw_u32();
         let bits = self.st.config.label_bits();
         let peer = self.p.peers.get_mut(at.at())?;
@@ -178,15 +188,18 @@ impl<C: Crypto> Cx<'_, C> {
         peer.session.ours = Label(random.checked_shl(bits).unwrap_or(0) | at.0);
         peer.last_live = counter;
         let returned = peer.boots[1] == boot && peer.boots[0] != boot && boot != Boot::default();
-        peer.shared |= returned;
+        if returned {
+            peer.shared_since = NonZeroU16::new(tens_of_seconds(self.now));
+        }
         if peer.boots[0] != boot {
             peer.boots = [boot, peer.boots[0]];
         }
-        let link = self.p.links.get_mut(ix.at())?;
-        (link.tx, link.rx) = (tx, rx);
-        link.say.label = true;
         self.st.totals.sessions = self.st.totals.sessions.saturating_add(1);
         self.tell_peer(at, |news| (news.connected, news.id_used_twice) = (true, news.id_used_twice | returned));
+        let ix = ix?;
+        let link = self.p.links.get_mut(ix.at())?;
+        (link.tx, link.rx) = keys;
+        link.say.label = true;
         self.begin_size(ix, at);
         self.requeue_streams(ix);
         Some(ix)
@@ -216,6 +229,11 @@ impl<C: Crypto> Cx<'_, C> {
         self.end_session(at, why);
         Discard::EndedByFault
     }
+}
+
+/// Never zero, which stands for nothing.
+fn tens_of_seconds(now: Instant) -> u16 {
+    ((now.as_micros() / 10_000_000) as u16).max(1)
 }
 
 fn reject(hello: &Hello<'_>, reason: RejectReason, retry_after_s: u16) -> Reject {

@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::config::{Config, ConfigError};
 use crate::crypto::{self, Suite, Suites};
 use crate::discard::Counters;
-use crate::ids::{Boot, LinkIx, OutIx, PeerIx};
+use crate::ids::{Boot, InIx, LinkIx, OutIx, PeerIx};
 use crate::path::Ecn;
 use crate::storage::Parts;
 use crate::time::Instant;
@@ -26,6 +26,9 @@ pub(super) struct State {
     /// Links that were idle when they were listed: given to other peers when no free one is left.
     pub(super) spare_front: LinkIx,
     pub(super) spare_back: LinkIx,
+    /// Streams whose STORED waits for a free link.
+    pub(super) waiting_front: InIx,
+    pub(super) waiting_back: InIx,
     pub(super) ready_front: LinkIx,
     pub(super) ready_back: LinkIx,
     pub(super) timers: u32,
@@ -158,6 +161,8 @@ impl State {
             free_links: LinkIx(0),
             spare_front: LinkIx::NONE,
             spare_back: LinkIx::NONE,
+            waiting_front: InIx::NONE,
+            waiting_back: InIx::NONE,
             ready_front: LinkIx::NONE,
             ready_back: LinkIx::NONE,
             timers: 0,

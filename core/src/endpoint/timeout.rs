@@ -173,7 +173,8 @@ impl<C: Crypto> Cx<'_, C> {
         // One that answers BUSY is there: it is asked as often as for any other confirmation.
         let most = if link.outbound.busy { QUERY_MAX } else { SILENCE_MAX };
         let backed_off = timeout.doubled(link.recovery.probes.min(32)).min(most.max(timeout));
-        link.recovery.last_asked + backed_off
+        let spread = if link.outbound.busy { u64::from(link.outbound.busy_spread) } else { 0 };
+        link.recovery.last_asked + backed_off + backed_off.times(spread).shifted_down(8)
     }
 
     fn has_session(&self, at: PeerIx) -> bool {

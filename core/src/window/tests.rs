@@ -149,3 +149,15 @@ fn restoring_twice_keeps_what_was_refused() {
         assert_eq!(window.look(&bits, number), expected, "{number}");
     }
 }
+
+#[test]
+fn what_is_kept_of_a_window_answers_as_the_restored_window_does() {
+    for (next, bits) in [(0, 0), (1, 1), (5, 0b10111), (63, 1), (64, u64::MAX), (200, 0xf0f0_0000_1234_8001)] {
+        let mut words = [0; 4];
+        let window = Window::restore(next, bits, &mut words);
+        for number in 0..next + 70 {
+            let (kept, restored) = (Window::look_at_newest(next, bits, number), window.look(&words, number));
+            assert_eq!(kept, restored, "{number} of {next}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! F36: no stream and no peer starves another.
 
 use crate::support::{Fleet, Pair, at, record, small_config};
-use tallylink_core::{Config, OutIx};
+use tallylink_core::{Config, OutIx, Priority};
 
 const RING: u32 = 1 << 17;
 
@@ -134,4 +134,68 @@ fn streams_behind_a_refused_one_share_evenly() {
     let (least, most) = (bytes.iter().min().unwrap(), bytes.iter().max().unwrap());
     assert!(bytes.iter().sum::<usize>() < 300_000, "there is still a backlog");
     assert!(bytes.len() == 3 && most - least <= 8 * 1200, "{bytes:?}");
+}
+
+/// A slow path, a backlog in each of twenty streams, and a live one with a record now and then: it leaves before all of them.
+#[test]
+fn live_records_go_before_every_backlog() {
+    let config = Config { first_credit: 1 << 16, max_credit: 2 << 20, max_rate: Some(500_000), ..small_config() };
+    let mut slowest_us = [0, 0];
+    for (case, priority) in [Priority::Live, Priority::Backlog].into_iter().enumerate() {
+        let mut pair = Pair::with_streams(config.clone(), config.clone(), 21, RING as usize);
+        pair.delay_us = 5_000;
+        let live = pair.open(20, "live", RING);
+        let fill = |pair: &mut Pair| {
+            for s in 0..20 {
+                while pair.push(OutIx(s), &record(0, 1000)).is_ok() {}
+            }
+        };
+        for s in 0..20 {
+            let backlog = pair.open(s, &format!("backlog {s}"), RING);
+            pair.device.endpoint.set_priority(at(0), backlog, priority).unwrap();
+        }
+        fill(&mut pair);
+        pair.run(300_000);
+        for i in 1..=50u64 {
+            let pushed = pair.now;
+            pair.push(live, &record(i as usize, 100)).unwrap();
+            let arrived = |p: &Pair| p.gateway.inbox.streams.iter().any(|s| s.name == "live" && s.next.number >= i);
+            assert!(pair.run_while(pushed + 1_000_000, |p| !arrived(p)));
+            slowest_us[case] = slowest_us[case].max(pair.now - pushed);
+            fill(&mut pair);
+            pair.run(pair.now + 7_000);
+        }
+        assert!(pair.device.outbound(0).stored_below() > 20, "the backlog is drained meanwhile");
+    }
+    println!("the slowest live record took {slowest_us:?} us, in turn and first");
+    assert!(slowest_us[1] < 5_000 + 3_000 && slowest_us[1] < slowest_us[0]);
+}
+
+/// Live records without end: a backlog gets its sixteenth, and more as soon as there is more.
+#[test]
+fn a_backlog_is_not_starved_for_ever() {
+    let config = Config { first_credit: 1 << 20, in_flight: 1024, max_rate: Some(1_000_000), ..small_config() };
+    let mut pair = Pair::with_streams(config.clone(), config, 3, RING as usize);
+    pair.delay_us = 1_000;
+    let [live, other, backlog] = [0, 1, 2].map(|s| pair.open(s, &format!("stream {s}"), RING));
+    pair.device.endpoint.set_priority(at(0), backlog, Priority::Backlog).unwrap();
+    let run = |pair: &mut Pair| {
+        for _ in 0..300 {
+            for stream in [live, other, backlog] {
+                while pair.push(stream, &record(0, 1000)).is_ok() {}
+            }
+            pair.run(pair.now + 10_000);
+        }
+    };
+    run(&mut pair);
+    let stored = [0, 1, 2].map(|s| pair.device.outbound(s).stored_below());
+    let all: u64 = stored.iter().sum();
+    println!("stored {stored:?}");
+    assert!((all / 18..all / 14).contains(&stored[2]), "{stored:?}");
+    assert!(stored[0].abs_diff(stored[1]) <= all / 50, "{stored:?}");
+    // It is called live now.
+    pair.device.endpoint.set_priority(at(pair.now), backlog, Priority::Live).unwrap();
+    run(&mut pair);
+    let more = [0, 1, 2].map(|s: usize| pair.device.outbound(s as u32).stored_below() - stored[s]);
+    assert!(more[2].abs_diff(more[0]) <= more[0] / 10, "{more:?}");
 }

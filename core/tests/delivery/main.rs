@@ -3,6 +3,7 @@
 mod basics;
 mod busy;
 mod credit;
+mod crowd;
 mod ecn;
 mod fairness;
 mod hostile;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use keys::{Config, KEYS, Key};
 pub use read::{ConfigError, Reason};
-pub use units::{Bytes, Door, Level, Limit, Place, Span, Suite, Suites};
+pub use units::{Bytes, Count, Door, Level, Limit, Place, Span, Suite, Suites};
 
 impl Config {
     /// The data directory: as configured, else the one the system gives this user's programs.

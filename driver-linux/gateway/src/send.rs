@@ -16,7 +16,7 @@ use clap::Args;
 use tallylink_core::{End, Provision, crypto::Psk};
 use tallylink_linux::Settings;
 
-use crate::config::{Config, Level};
+use crate::config::{Bytes, Config, Level};
 use crate::device::DeviceKey;
 use crate::host_port::HostPort;
 use crate::{Error, log};
@@ -43,6 +43,9 @@ pub struct Send {
     /// Records on standard input begin with their length: 4 bytes, the most significant first
     #[arg(long, conflicts_with = "files")]
     frames: bool,
+    /// Send at most RATE bytes a second, such as "50 kB" or "1 MiB": what is left of the path is for others
+    #[arg(long, value_name = "RATE", value_parser = Bytes::rate_from_argument)]
+    max_rate: Option<Bytes>,
     /// Give up when nothing was confirmed for so long [default: never]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     timeout: Option<Duration>,
@@ -70,10 +73,7 @@ pub fn run(send: &Send, config: &Config) -> Result<(), Error> {
             .ok_or(Error::Usage("the key file does not say where the gateway is; give --to HOST:PORT"))?,
     };
     let largest = source::largest(&send.files)?;
-    let mut settings = Settings::sender();
-    let own = &mut settings.config;
-    own.max_record = own.max_record.max(u32::try_from(largest).unwrap_or(u32::MAX));
-    own.max_credit = own.max_credit.max(u64::from(own.max_record) + 8);
+    let settings = send.settings(largest);
     let provision = Provision::new(
         tallylink_core::PeerId(key.peer.0),
         End::Device,
@@ -91,6 +91,16 @@ pub fn run(send: &Send, config: &Config) -> Result<(), Error> {
 }
 
 impl Send {
+    /// Limits that suit the arguments, for records of up to `largest` bytes.
+    fn settings(&self, largest: u64) -> Settings {
+        let mut settings = Settings::sender();
+        let own = &mut settings.config;
+        own.max_record = own.max_record.max(u32::try_from(largest).unwrap_or(u32::MAX));
+        own.max_credit = own.max_credit.max(u64::from(own.max_record) + 8);
+        own.max_rate = self.max_rate.map(|Bytes(rate)| rate);
+        settings
+    }
+
     /// The records to send, none larger than `limit` bytes.
     fn source(&self, limit: source::Limit) -> Result<Source, Error> {
         let files = self.files.clone();
@@ -115,3 +125,6 @@ fn check_name(to: &HostPort) -> Result<(), Error> {
         Err(error) => Err(Error::Resolve { to: to.clone(), error }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -234,6 +234,7 @@ fn options(config: &Config) -> Result<Options, Error> {
 fn settings(config: &Config) -> Settings {
     let mut settings = Settings::receiver();
     settings.listen = config.listen;
+    settings.links = config.active_peers.0;
     let core = &mut settings.config;
     core.max_record = u32::try_from(config.max_record.0).unwrap_or(u32::MAX);
     core.max_credit = config.credit_max.0;

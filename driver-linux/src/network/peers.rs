@@ -6,8 +6,8 @@ use crate::storage::NoSpace;
 use std::net::SocketAddr;
 use tallylink_core::wire::Previous;
 use tallylink_core::{
-    Epoch, EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Provision, PushError, Pushed,
-    Storage,
+    Epoch, EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Priority, Provision, PushError,
+    Pushed, Storage,
 };
 
 /// A peer was not added.
@@ -123,6 +123,14 @@ impl<A: Application + 'static> Network<A> {
             return Err(why.into());
         }
         Ok(at)
+    }
+
+    /// Says which streams of its peer a stream goes before.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub fn set_priority(&mut self, stream: OutIx, priority: Priority) -> Result<(), Error> {
+        self.endpoint.set_priority(self.clock.now(), stream, priority)
     }
 
     /// A stream that is sent: how far it is stored, and how much room its ring has.

@@ -14,12 +14,14 @@ pub(super) use outlet::DurableOutlet;
 pub(super) use shared::Shared;
 
 use super::{Sender, clock};
+use crate::network::Gone;
 use crate::outbox::first_stored;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tallylink_core::wire::varint;
+use tallylink_core::{OutIx, Priority};
 
 /// A stream of records that outlive the program.
 ///
@@ -27,14 +29,25 @@ use tallylink_core::wire::varint;
 /// many records with one fdatasync, and only then do they leave. Numbers count the records of this opening.
 pub struct DurableStream {
     sender: Sender,
+    at: OutIx,
     shared: Arc<Shared>,
     next: u64,
     max_record: u32,
 }
 
 impl DurableStream {
-    pub(super) fn new(sender: Sender, shared: Arc<Shared>, max_record: u32) -> Self {
-        Self { sender, shared, next: 0, max_record }
+    pub(super) fn new(sender: Sender, at: OutIx, shared: Arc<Shared>) -> Self {
+        let max_record = sender.inner.max_record;
+        Self { sender, at, shared, next: 0, max_record }
+    }
+
+    /// Says whether this stream goes before others of its sender, or leaves them the first place. Each begins as
+    /// [`Priority::Live`].
+    ///
+    /// # Errors
+    /// [`Gone`]: the sender's thread has died.
+    pub fn set_priority(&self, priority: Priority) -> Result<(), Gone> {
+        self.sender.set_priority(self.at, priority)
     }
 
     /// Pushes one record and returns its number. Waits while there is no room in memory, which is as long as the disk takes.

@@ -69,7 +69,7 @@ pub use durable::{DurableError, DurableStream, OpenDurableError, Progress};
 pub use error::{FlushError, OpenError, PushError};
 pub use stream::{Confirmed, Stream};
 
-use crate::network::{Network, Remote};
+use crate::network::{Gone, Network, Remote};
 use crate::outbox::{Outbox, OutboxError, OutboxOptions, Owner};
 use crate::settings::{Settings, StartError};
 use crate::socket::SocketCounters;
@@ -84,7 +84,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use stream::Shared;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{End, Epoch, EpochSource, KeyId, Name, Peer, PeerId, PeerIx, Provision};
+use tallylink_core::{End, Epoch, EpochSource, KeyId, Name, OutIx, Peer, PeerId, PeerIx, Priority, Provision};
 use tallylink_journal::{Dir, Store};
 
 /// The ring of a stream: what is on its way or waits for STORED.
@@ -161,11 +161,11 @@ impl Sender {
         let opened = self.inner.remote.call(move |network| {
             let at = network.open(peer, name, EpochSource::FirstSession, 0, ring)?;
             network.application_mut().add(Outlet::new(at, out, told));
-            Ok::<_, crate::network::OpenError>(())
+            Ok::<_, crate::network::OpenError>(at)
         });
-        opened.map_err(|_| OpenError::Closed)??;
+        let at = opened.map_err(|_| OpenError::Closed)??;
         lock(&self.inner.streams).push(Arc::clone(&shared));
-        Ok(Stream::new(self.clone(), queue, shared, self.inner.max_record))
+        Ok(Stream::new(self.clone(), at, queue, shared))
     }
 
     /// Opens a stream whose records outlive this program: they are on disk in `dir`, the stream's own directory, before
@@ -223,15 +223,15 @@ impl Sender {
         let opened = self.inner.remote.call(move |network| {
             let at = network.open(peer, name, EpochSource::Stored { epoch, previous }, first, ring)?;
             network.application_mut().add_outbox(DurableOutlet::new(at, told, epoch, fresh));
-            Ok::<_, crate::network::OpenError>(())
+            Ok::<_, crate::network::OpenError>(at)
         });
-        opened.map_err(|_| OpenError::Closed)??;
+        let at = opened.map_err(|_| OpenError::Closed)??;
         let remote = self.inner.remote.clone();
         let keeper = Keeper::new(outbox, Arc::clone(&shared), Box::new(move || remote.notify()));
         let thread = thread::Builder::new().name("tallylink-outbox".into()).spawn(move || keeper.run());
         let thread = thread.map_err(|e| OpenError::Thread(e.kind()))?;
         lock(&self.inner.keepers).push((Arc::clone(&shared), thread));
-        Ok(DurableStream::new(self.clone(), shared, max_record))
+        Ok(DurableStream::new(self.clone(), at, shared))
     }
 
     /// Waits until everything that was pushed to any stream without an outbox so far is STORED.
@@ -271,6 +271,11 @@ impl Sender {
     #[must_use]
     pub fn counters(&self) -> Option<SocketCounters> {
         self.inner.remote.call(|network| *network.counters()).ok()
+    }
+
+    fn set_priority(&self, at: OutIx, priority: Priority) -> Result<(), Gone> {
+        // The stream exists for as long as its sender.
+        self.inner.remote.call(move |network| network.set_priority(at, priority).is_ok()).map(drop)
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use super::error::{FlushError, PushError};
 use super::{Sender, clock};
+use crate::network::Gone;
 use crate::wake::Gate;
 use std::fmt;
 use std::ops::Range;
@@ -9,11 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tallylink_core::wire::varint;
+use tallylink_core::{OutIx, Priority};
 
 /// A stream of records. Each record is copied once, into a queue in its stored form, without a lock or a system call; the
 /// sender's thread is woken when it sleeps.
 pub struct Stream {
     sender: Sender,
+    at: OutIx,
     queue: rtrb::Producer<u8>,
     shared: Arc<Shared>,
     next: u64,
@@ -91,8 +94,18 @@ impl Shared {
 }
 
 impl Stream {
-    pub(super) fn new(sender: Sender, queue: rtrb::Producer<u8>, shared: Arc<Shared>, max_record: u32) -> Self {
-        Self { sender, queue, shared, next: 0, max_record }
+    pub(super) fn new(sender: Sender, at: OutIx, queue: rtrb::Producer<u8>, shared: Arc<Shared>) -> Self {
+        let max_record = sender.inner.max_record;
+        Self { sender, at, queue, shared, next: 0, max_record }
+    }
+
+    /// Says whether this stream goes before others of its sender, or leaves them the first place. Each begins as
+    /// [`Priority::Live`].
+    ///
+    /// # Errors
+    /// [`Gone`]: the sender's thread has died.
+    pub fn set_priority(&self, priority: Priority) -> Result<(), Gone> {
+        self.sender.set_priority(self.at, priority)
     }
 
     /// Pushes one record and returns its number. Waits while there is no room.

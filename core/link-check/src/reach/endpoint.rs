@@ -8,7 +8,7 @@ use tallylink_core::crypto::{Psk, Soft, SoftKey};
 use tallylink_core::wire::{Open, Previous};
 use tallylink_core::{
     Accept, Batch, BootSeed, Config, ConfigError, Deliver, Ecn, End, Endpoint, Epoch, EpochSource, Fixed, Full, InIx,
-    Instant, KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal, SendFault,
+    Instant, KeyId, Name, OutIx, Path, PeerId, PeerIx, Priority, Provision, Refusal, SendFault,
 };
 
 /// One gateway, two streams each way, and `Config::small`'s limits.
@@ -66,6 +66,7 @@ fn send(sensor: &mut Sensor) {
         let source = black_box(EpochSource::FirstSession);
         let _ = black_box(sensor.open(now, stream, peer, name, source, black_box(0), black_box(0..RING as u32)));
     }
+    let _ = black_box(sensor.set_priority(now, stream, black_box(Priority::Backlog)));
     let previous = Previous { epoch: Epoch([0; 8]), end: 1 };
     let _ = black_box(sensor.begin_epoch(now, stream, black_box(Epoch([1; 8])), black_box(Some(previous))));
     let record = black_box([0; 64]);

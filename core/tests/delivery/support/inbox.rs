@@ -81,6 +81,11 @@ impl Inbox {
         self.streams.push(Received { name: name.into(), epoch, next, stored: below, ..Received::default() });
     }
 
+    /// The one stream of a peer, by the name that every device of a crowd uses.
+    pub(crate) fn stream_of(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        self.names.get(&(peer, name.to_string())).copied()
+    }
+
     pub(crate) fn stream(&self, name: &str) -> &Received {
         self.streams.iter().find(|s| s.name == name).expect("the stream was opened")
     }

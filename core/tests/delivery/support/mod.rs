@@ -1,6 +1,7 @@
 //! Endpoints on a wire that the test holds in its hands.
 
 mod arrays;
+mod crowd;
 mod fleet;
 mod frames;
 mod inbox;
@@ -9,6 +10,7 @@ mod pair;
 pub(crate) mod raw;
 
 pub(crate) use arrays::Arrays;
+pub(crate) use crowd::Crowd;
 pub(crate) use fleet::Fleet;
 pub(crate) use frames::{bytes_of, frames_in};
 pub(crate) use inbox::Inbox;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::units::{Bytes, Door, Level, Limit, Place, Setting, Span, Suites};
+use super::units::{Bytes, Count, Door, Level, Limit, Place, Setting, Span, Suites};
 
 /// A key as the table has it.
 pub struct Key {
@@ -65,6 +65,9 @@ keys! {
     credit_max: Bytes = "8 MiB", "16 KiB" ..= "1 GiB";
     /// The most bytes that may wait in memory for the journal, of all peers together.
     queue: Bytes = "32 MiB", "1 MiB" ..= "64 GiB";
+    /// How many peers can have packets under way at a time, each in about 28 KiB of memory. Any number of others may be idle,
+    /// or wait for the disk; who finds no room is told so, and tries again by itself.
+    active_peers: Count = "512", "16" ..= "65536";
     /// How long a group of records may wait for more before it is written and synced.
     /// "0" syncs whatever is there as soon as the disk is free.
     commit_interval: Span = "2ms", "0" ..= "10s";

@@ -39,6 +39,18 @@ impl Setting for SocketAddr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 
+impl Bytes {
+    /// Reads bytes a second from a command line: a size, with or without "/s".
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn rate_from_argument(text: &str) -> Result<Self, String> {
+        let size = text.trim().strip_suffix("/s").unwrap_or(text);
+        let rate = Self::parse(size).ok().filter(|Self(rate)| *rate >= 1000);
+        rate.ok_or_else(|| "give bytes a second such as \"50 kB\" or \"1 MiB\", at least 1 kB".into())
+    }
+}
+
 impl Setting for Bytes {
     const EXPECTED: &str = "a size such as \"64 MiB\" or 65536";
 
@@ -55,6 +67,26 @@ impl Setting for Bytes {
             unit += 1;
         }
         format!("{number} {}", UNITS[unit])
+    }
+}
+
+/// How many of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub u32);
+
+impl Setting for Count {
+    const EXPECTED: &str = "a number such as 512";
+
+    fn parse(text: &str) -> Result<Self, ()> {
+        text.parse().map(Self).map_err(drop)
+    }
+
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn toml(&self) -> String {
+        self.text()
     }
 }
 

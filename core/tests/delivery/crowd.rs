@@ -1,0 +1,52 @@
+//! Thousands of peers on one gateway, in virtual time: a link is lent for as long as something is outstanding, and who finds
+//! none is told.
+
+use crate::support::{Crowd, small_config};
+use tallylink_core::{Config, Discard};
+
+const SECOND: u64 = 1_000_000;
+
+/// The 99th percentile from push to STORED when `devices` push a record a second each for some seconds, and the disk takes
+/// `commit_us` for a group.
+fn p99_us(devices: usize, links: usize, commit_us: u64) -> u64 {
+    let config = Config { replies_per_second: 10_000, ..small_config() };
+    let mut crowd = Crowd::new(&config, devices, links, commit_us);
+    // All of them have a session, and the storm of the beginning is over.
+    crowd.run(20 * SECOND);
+    assert_eq!(crowd.waits(), 0, "every device has stored its first record");
+    crowd.took_us.clear();
+    let (refused, hellos) = (crowd.gateway.discarded(Discard::NoLink), crowd.hellos());
+    crowd.push_for(4 * SECOND);
+    crowd.run(crowd.now + 20 * SECOND);
+    assert_eq!(crowd.took_us.len(), 4 * devices, "everything is stored, and in time for the next");
+    assert_eq!((crowd.gateway.discarded(Discard::NoLink), crowd.hellos()), (refused, hellos));
+    crowd.took_us.sort_unstable();
+    crowd.took_us[crowd.took_us.len() * 99 / 100]
+}
+
+#[test]
+fn five_thousand_slow_devices_wait_no_longer_than_one() {
+    let alone = p99_us(1, 256, 10_000);
+    let crowded = p99_us(5_000, 256, 10_000);
+    assert!(crowded <= alone + 1_000, "one waits {alone} us, one of 5,000 {crowded} us");
+}
+
+/// Three hundred wait for the disk at a time, with a link for every fourth of them.
+#[test]
+fn who_waits_for_the_disk_only_needs_no_link() {
+    let alone = p99_us(1, 64, 300_000);
+    let crowded = p99_us(1_000, 64, 300_000);
+    assert!(crowded <= alone + 1_000, "one waits {alone} us, one of 1,000 {crowded} us");
+}
+
+/// A storm that finds no link is told BUSY, keeps its sessions, and is served within seconds.
+#[test]
+fn a_storm_without_links_is_answered_and_served() {
+    let config = Config { replies_per_second: 10_000, ..small_config() };
+    let mut crowd = Crowd::new(&config, 1_000, 16, 20_000);
+    crowd.run(12 * SECOND);
+    assert!(crowd.gateway.discarded(Discard::NoLink) > 500);
+    assert_eq!(crowd.waits(), 0);
+    assert!(crowd.devices.iter().all(|d| d.endpoint.totals().sessions == 1));
+    println!("{} HELLOs, {} found no link", crowd.hellos(), crowd.gateway.discarded(Discard::NoLink));
+}
