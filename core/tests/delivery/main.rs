@@ -15,6 +15,7 @@ mod recovery;
 mod restart;
 mod roaming;
 mod session;
+mod sharing;
 mod size;
 mod stranger;
 mod streams;

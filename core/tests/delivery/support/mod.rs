@@ -1,14 +1,17 @@
 //! Endpoints on a wire that the test holds in its hands.
 
 mod arrays;
+mod bottleneck;
 mod fleet;
 mod frames;
 mod inbox;
 mod node;
 mod pair;
 pub(crate) mod raw;
+mod tcp;
 
 pub(crate) use arrays::Arrays;
+pub(crate) use bottleneck::{Bottleneck, Route};
 pub(crate) use fleet::Fleet;
 pub(crate) use frames::{bytes_of, frames_in};
 pub(crate) use inbox::Inbox;
