@@ -120,7 +120,9 @@ impl Sender {
             return;
         }
         let window = self.window;
-        self.plateau = self.plateau.max(window);
+        if self.stage.is_none() {
+            self.plateau = self.plateau.max(window);
+        }
         let k = ((self.plateau - window) / C).cbrt();
         let (begun, k, friendly) = self.stage.get_or_insert((now, k, window));
         *friendly += 3.0 * (1.0 - BETA) / (1.0 + BETA) / window;
