@@ -270,11 +270,20 @@ impl Stage {
         }
         outcome.seconds = since.elapsed().as_secs_f64();
         let sent = self.sender.0.try_wait()?.is_some_and(|ended| ended.success());
-        let told = self.gateway()?.status()?;
+        let mut told = self.gateway()?.status()?;
+        while !told.ready && since.elapsed() < STUCK {
+            thread::sleep(Duration::from_millis(20));
+            told = self.gateway()?.status()?;
+        }
         outcome.failures = told.counters.get("journal").and_then(|all| all.get("failures")).copied().unwrap_or(0);
         outcome.stuck = !sent || !told.ready;
         let kept = self.given.get(self.forgotten..).unwrap_or_default();
+        // What is stored is seen by others a moment later, where that could not be told at once.
         (outcome.lost, outcome.repeated) = compare(kept, &self.stored()?);
+        while outcome.lost > 0 && since.elapsed() < STUCK {
+            thread::sleep(Duration::from_millis(100));
+            (outcome.lost, outcome.repeated) = compare(kept, &self.stored()?);
+        }
         self.gateway()?.stop()?;
         Ok(outcome)
     }

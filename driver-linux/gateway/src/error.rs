@@ -277,6 +277,7 @@ impl Error {
             Self::Outbox { why } if matches!(**why, OutboxError::Locked { .. }) => Exit::JournalLocked,
             Self::Start { .. } | Self::Network(_) | Self::Http { .. } => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
+            Self::DataDir { error, .. } if is_of_disk(error) => Exit::Disk,
             Self::NoJournal { .. }
             | Self::NoOutbox { .. }
             | Self::Outbox { .. }
@@ -296,6 +297,13 @@ fn after_check(repaired: bool) -> &'static str {
     } else {
         "everything else is whole; `tallylink check --repair` sets the damage aside, and keeps it"
     }
+}
+
+/// Whether it is the disk's fault, and not that of a name or of rights.
+fn is_of_disk(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let is_io = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+    is_io || matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
 fn hint(error: &tallylink_linux::StartError) -> &'static str {

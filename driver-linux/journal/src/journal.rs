@@ -54,7 +54,7 @@ pub struct Journal<S: Store> {
     stored: Vec<Stored>,
     /// A write or sync failed and [`rewind`](Self::rewind) was not called yet.
     failed: bool,
-    /// The published position's file; opened anew after an error.
+    /// The published position's file; none after an error, until it is opened anew.
     position: Option<S::File>,
     checkpoints: maintain::Checkpoints,
     stats: Stats,
@@ -127,7 +127,8 @@ impl<S: Store> Journal<S> {
             checkpoints,
             stats: Stats::default(),
         };
-        if !from_checkpoint {
+        if !from_checkpoint || journal.sealed.is_empty() {
+            // Without a segment, what stands in a checkpoint may be only in memory: its maker was killed before the sync.
             journal.first_checkpoints()?;
         } else if report.broken_checkpoints > 0 {
             // The other one is enough; if this fails, the next that is due takes its place.
@@ -237,6 +238,12 @@ impl<S: Store> Journal<S> {
     pub fn segment_bytes(&self) -> u64 {
         let sealed: u64 = self.sealed.iter().map(|s| s.counted).sum();
         sealed + self.active.as_ref().map_or(0, |a| a.written + self.buffer.len() as u64)
+    }
+
+    /// Whether followers see everything that is durable. If not, [`maintain`](Self::maintain) tries again.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.position.is_some()
     }
 
     /// What was done since opening.

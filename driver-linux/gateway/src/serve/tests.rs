@@ -224,6 +224,23 @@ fn a_restart_goes_on_where_the_disk_stands() {
 }
 
 #[test]
+fn what_could_not_be_published_is_published_without_another_record() {
+    let mut pair = Pair::new();
+    let (stream, _) = pair.open("s").expect("taken");
+    pair.deliver(stream, 0).expect("room");
+    // The segment's header, the group, then the position, which is tried again at once.
+    pair.disk.add_fault(Fault { operation: Operation::Write, after: 2, times: 2, kind: ErrorKind::Other });
+    pair.write();
+    assert_eq!(pair.stored(), Some(1));
+    assert_eq!(pair.journal(), [0; 0]);
+    assert_eq!(pair.bridge.health.troubles().len(), 1);
+    while !pair.bridge.health.troubles().is_empty() {
+        pair.write();
+    }
+    assert_eq!(pair.journal(), [0]);
+}
+
+#[test]
 fn an_order_to_stop_is_not_lost_to_a_turn_that_looks_for_reports() {
     let mut pair = Pair::new();
     pair.bridge.stop();

@@ -34,6 +34,7 @@
 mod failure;
 mod sink;
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -90,7 +91,6 @@ pub(super) struct Writer<S: Store> {
     failures: u64,
     /// When checkpoints and deletions are tried again, after they failed.
     upkeep_at: Option<Instant>,
-    publish_failures: u64,
 }
 
 /// How the writer reaches what is outside.
@@ -127,7 +127,6 @@ impl<S: Store> Writer<S> {
             state: State::default(),
             failures: 0,
             upkeep_at: None,
-            publish_failures: 0,
         }
     }
 
@@ -164,7 +163,10 @@ impl<S: Store> Writer<S> {
             self.group = None;
             return match took {
                 0 if self.queue.is_over() => Next::Over,
-                0 => self.try_again().map_or(Next::Rest, Next::Wait),
+                0 => match self.try_again().or_else(|| self.keep_up()) {
+                    Some(at_most) => Next::Wait(at_most),
+                    None => Next::Rest,
+                },
                 _ => Next::Again,
             };
         }
@@ -211,6 +213,16 @@ impl<S: Store> Writer<S> {
         self.tell();
     }
 
+    /// Does what upkeep failed to do, when that is due. Returns how long to wait for it, if there is something.
+    fn keep_up(&mut self) -> Option<Duration> {
+        let left = |at: Instant| at.saturating_duration_since(clock::monotonic());
+        if left(self.upkeep_at?).is_zero() {
+            self.maintain();
+            self.tell();
+        }
+        self.upkeep_at.map(left)
+    }
+
     /// Writes checkpoints and deletes old segments, where due.
     fn maintain(&mut self) {
         match self.journal.maintain(clock::unix_micros()) {
@@ -231,13 +243,13 @@ impl<S: Store> Writer<S> {
 
     fn tell(&mut self) {
         let stats = self.journal.stats();
-        if self.publish_failures < stats.publish_failures {
-            let what = "how far records are stored cannot be published, so that `query` does not see the newest";
-            self.bridge.health.wrong(Subject::Followers, what.to_owned(), remedy(std::io::ErrorKind::Other));
-        } else {
+        if self.journal.is_published() {
             self.bridge.health.right(Subject::Followers);
+        } else {
+            let what = "how far records are stored cannot be published, so that `query` does not see the newest";
+            self.bridge.health.wrong(Subject::Followers, what.to_owned(), remedy(ErrorKind::Other));
+            self.upkeep_at = Some(clock::monotonic() + UPKEEP_AGAIN);
         }
-        self.publish_failures = stats.publish_failures;
         let segment_bytes = self.journal.segment_bytes();
         self.bridge.set_journal(JournalNow { stats, segment_bytes, failures: self.failures });
     }

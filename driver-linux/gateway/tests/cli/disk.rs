@@ -37,7 +37,7 @@ fn f43_f47_whichever_call_fails_everything_arrives_once() {
         torrent.all_stored();
         drop(injection);
         torrent.give(100);
-        torrent.is_exact();
+        torrent.expect_exact_end();
     }
 }
 
@@ -69,7 +69,7 @@ fn a_disk_that_stays_broken_is_told_of_and_gone_on_with_once_it_works() {
     let log = fs::read_to_string(torrent.home.path("gateway.log")).expect("a log");
     assert_eq!(log.lines().filter(|line| line.contains("ERROR journal: ")).count(), 1, "{log}");
     drop(injection);
-    torrent.is_exact();
+    torrent.expect_exact_end();
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_call_that_does_not_return_is_told_of_and_keeps_only_the_writer_waiting() {
     until("it is over", || torrent.ready());
     drop(injection);
     assert_eq!(count(&status(&torrent.home), "journal", "failures"), 0);
-    torrent.is_exact();
+    torrent.expect_exact_end();
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_directory_that_is_moved_away_is_missed_at_once_and_gone_on_with_when_it_is_
     assert!(!data.exists(), "nothing is made in its place");
     fs::rename(&away, &data).expect("moved back");
     torrent.give(10);
-    torrent.is_exact();
+    torrent.expect_exact_end();
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn another_directory_in_its_place_ends_the_gateway_and_is_left_as_it_is() {
     fs::remove_dir_all(torrent.home.path("data/journal")).expect("removed");
     fs::rename(torrent.home.path("away"), torrent.home.path("data/journal")).expect("moved back");
     assert_eq!(torrent.gateway_ends(), 17);
-    torrent.is_exact();
+    torrent.expect_exact_end();
 }
 
 #[test]

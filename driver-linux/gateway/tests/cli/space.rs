@@ -55,7 +55,7 @@ fn f47_a_full_disk_stores_again_by_itself_once_there_is_room() {
     std::fs::remove_file(filler).expect("removed");
     torrent.give(100);
     torrent.all_stored();
-    torrent.is_exact();
+    torrent.expect_exact_end();
     drop(small);
 }
 

@@ -83,7 +83,7 @@ impl Torrent {
     }
 
     /// No more is given: the sender ends well, what is stored is what was given, and the gateway is ready and stops.
-    pub(crate) fn is_exact(mut self) {
+    pub(crate) fn expect_exact_end(mut self) {
         drop(self.input.take());
         assert!(self.sender.0.wait().expect("ended").success());
         let stored = raw(&self.home, "s");

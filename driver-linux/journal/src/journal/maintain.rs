@@ -73,6 +73,10 @@ impl<S: Store> Journal<S> {
     /// # Errors
     /// The disk failed. What is stored stays so; the next call tries again.
     pub fn maintain(&mut self, now_us: u64) -> Result<Maintained, Error> {
+        if self.position.is_none() {
+            // It could not be published last time; no commit may come for long.
+            self.publish();
+        }
         let mut done = Maintained::default();
         if self.failed || !self.dirty.is_empty() {
             return Ok(done);

@@ -113,6 +113,8 @@ fn a_follower_position_that_cannot_be_written_delays_followers_only() {
     assert_eq!(journal.commit().unwrap()[0].below, 1);
     assert_eq!(journal.stats().publish_failures, 1);
     assert!(read_all(store.clone()).records.is_empty());
+    journal.maintain(0).unwrap();
+    assert_eq!(read_all(store.clone()).records.len(), 1, "without another commit");
     append(&mut journal, stream, EPOCH, 1, &[vec![1]]).unwrap();
     journal.commit().unwrap();
     assert_eq!(read_all(store).records.len(), 2);

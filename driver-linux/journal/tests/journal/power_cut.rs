@@ -1,6 +1,6 @@
 //! Killed or without power at any moment, the journal keeps what it confirmed, once and in order.
 
-use crate::common::{EPOCH, PEER, append_part, options, read_all, stored};
+use crate::common::{EPOCH, PEER, append, append_part, options, read_all, stored};
 use crate::world::World;
 use tallylink_journal::testing::MemStore;
 use tallylink_journal::{Journal, SyncSite};
@@ -64,4 +64,32 @@ fn a_checkpoint_in_the_middle_of_the_first_record_of_an_epoch_knows_the_epoch() 
     assert_eq!(journal.epoch_state(stream, EPOCH).unwrap().stored_below, 1);
     drop(journal);
     assert_eq!(read_all(store).records.len(), 1);
+}
+
+/// The first opening is killed after some operations, the next one too, and then the power goes.
+fn opens_after_a_cut(seed: u64, first: u64, second: u64) -> Result<(), String> {
+    let store = MemStore::new(seed);
+    store.die_after(first);
+    drop(Journal::open(store.clone(), options()));
+    store.revive();
+    store.die_after(second);
+    if let Ok((mut journal, _)) = Journal::open(store.clone(), options()) {
+        let stream = journal.stream(PEER, b"s").map_err(|e| e.to_string())?;
+        journal.begin_epoch(stream, EPOCH, 0, 0).map_err(|e| e.to_string())?;
+        // Killed or not, nothing of it is confirmed.
+        let _ = append(&mut journal, stream, EPOCH, 0, &[b"one".to_vec()]);
+    }
+    store.revive();
+    store.power_cut();
+    Journal::open(store, options()).map(drop).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_journal_whose_making_was_killed_and_then_cut_off_opens() {
+    for (seed, first) in (0..20).flat_map(|seed| (0..25).map(move |first| (seed, first))) {
+        for second in (0..45).chain([u64::MAX]) {
+            let opened = opens_after_a_cut(seed, first, second);
+            assert_eq!(opened, Ok(()), "seed {seed}, killed after {first} and {second} operations");
+        }
+    }
 }
