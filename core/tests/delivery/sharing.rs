@@ -39,7 +39,7 @@ fn median_shares(route: Route, ours: usize, tcp: usize, lasts: u64) -> [f64; 3] 
 
 #[test]
 fn flows_of_ours_share_a_link_evenly_and_use_it() {
-    for flows in [2, 4, 8] {
+    for flows in [2, 8] {
         let [jain, used, _] = median_shares(path(10), flows, 0, 20 * SECOND);
         assert!(jain >= 0.95 && used >= 0.95, "{flows} flows: Jain's index {jain:.3}, {used:.3} of the link");
     }
