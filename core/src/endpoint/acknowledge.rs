@@ -5,6 +5,7 @@ use super::receive::Stop;
 use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx};
+use crate::link::Link;
 use crate::recovery::congestion::Acked;
 use crate::recovery::rtt::MAX_ACK_DELAY;
 use crate::recovery::sent::{Carried, Flight, Sent, Slot, State, stream_links};
@@ -225,12 +226,7 @@ impl<C: Crypto> Cx<'_, C> {
         self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
         self.size_arrived(ix, &sent);
         let link = self.p.links.get_mut(ix.at())?;
-        if sent.carried.has(Carried::COUNTED) {
-            let behind = link.recovery.largest_acked.map_or(0, |l| (l as u32).wrapping_sub(sent.number));
-            let age = self.now.since(sent.sent_at);
-            link.recovery.reordering.widen(behind, age, &link.rtt, self.st.config.in_flight);
-            link.cc.not_lost(sent.sent_at);
-        }
+        link.arrived_late(&sent, self.now, self.st.config.in_flight);
         match sent.state {
             State::Lost => self.chunk_arrived(ix, slot, &sent),
             _ => self.repeats_arrived(ix, &sent),
@@ -315,6 +311,16 @@ impl<C: Crypto> Cx<'_, C> {
                 link.cc.persistent_congestion();
             }
             self.wake(ix);
+        }
+    }
+}
+
+impl<K> Link<K> {
+    /// A packet that had been declared lost has arrived.
+    pub(super) fn arrived_late(&mut self, sent: &Sent, now: Instant, in_flight: u32) {
+        if sent.carried.has(Carried::COUNTED) {
+            self.recovery.reordering.widen(now.since(sent.sent_at), &self.rtt, in_flight);
+            self.cc.not_lost(sent.sent_at);
         }
     }
 }

@@ -25,8 +25,9 @@ impl<C: Crypto> Cx<'_, C> {
         self.say_of(ix, stream);
     }
 
-    /// The window doubles when over half of it was used between two STOREDs, or within two round trips: on a long path with a
-    /// fast disk each STORED covers little, and yet the window is what holds the sender back.
+    /// The window doubles when over a quarter of it was used between two STOREDs, or within two round trips: on a long path with
+    /// a fast disk each STORED covers little. So it stays ahead of a congestion window that doubles, too, while the news of it is
+    /// on its way.
     fn grow_credit(&mut self, ix: LinkIx, at: PeerIx) {
         let max = self.st.config.max_credit;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
@@ -36,11 +37,11 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         };
         let granted = &mut peer.session.granted;
-        let half = *granted >> 1;
+        let much = *granted >> 2;
         let i = &mut link.inbound;
-        let used = core::mem::take(&mut i.since_stored) > half;
+        let used = core::mem::take(&mut i.since_stored) > much;
         let late = self.now.since(i.recent_from) > link.rtt.smoothed().times(2);
-        let used_recently = i.recent > half;
+        let used_recently = i.recent > much;
         if used_recently || late {
             (i.recent, i.recent_from) = (0, self.now);
         }

@@ -137,12 +137,18 @@ impl<C: Crypto> Cx<'_, C> {
             if why == Freed::Stored && counts {
                 acknowledged = acknowledged.saturating_add(u64::from(sent.size));
             }
+            if why == Freed::Stored && sent.state == State::Lost {
+                // It was not sent again: it came late, and STORED before its ACK.
+                self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
+                link.arrived_late(sent, self.now, self.st.config.in_flight);
+            }
             link.flight.free(table, slot);
             s.unacked.remove(table, slot, crate::recovery::sent::stream_links);
         }
         let largest = link.recovery.largest_acked.unwrap_or(0);
+        let next = self.p.peers.get(link.peer.at()).map_or(0, |p| p.session.tx_next);
         let rtt = link.rtt.smoothed();
-        let acked = Acked { now: self.now, bytes: acknowledged, largest, next: largest, sample: None, rtt };
+        let acked = Acked { now: self.now, bytes: acknowledged, largest, next, sample: None, rtt };
         link.cc.acknowledged(&acked, flight);
         let start = s.ring_start as usize;
         let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).unwrap_or(&[]);

@@ -230,8 +230,8 @@ impl<C: Crypto> Cx<'_, C> {
             link.cc.held_back(true, self.now);
             return false;
         }
-        let rate = link.rate(&self.st.config);
         if !link.pacer.ready(datagram as u64) {
+            let rate = link.rate(&self.st.config);
             link.pacer.refill(self.now, &rate, link.path.datagram);
             if !link.pacer.ready(datagram as u64) {
                 link.cc.held_back(true, self.now);

@@ -170,8 +170,10 @@ impl<C: Crypto> Cx<'_, C> {
             return Instant::NEVER;
         }
         let timeout = self.probe_timeout(ix);
-        // One that answers BUSY is there: it is asked as often as for any other confirmation.
-        let most = if link.outbound.busy { QUERY_MAX } else { SILENCE_MAX };
+        // One that answers BUSY is there: it is asked as often as for any other confirmation. One that has fallen silent since
+        // may have moved far away: probes that leave faster than a small table remembers them are never known to be answered.
+        let answers = link.outbound.busy && link.recovery.unanswered < PROBES_BEFORE_PARKING;
+        let most = if answers { QUERY_MAX } else { SILENCE_MAX };
         let backed_off = timeout.doubled(link.recovery.probes.min(32)).min(most.max(timeout));
         let spread = if link.outbound.busy { u64::from(link.outbound.busy_spread) } else { 0 };
         link.recovery.last_asked + backed_off + backed_off.times(spread).shifted_down(8)

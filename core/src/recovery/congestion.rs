@@ -56,6 +56,16 @@ impl Laws {
     }
 }
 
+/// How things stood before a cut.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    window: u64,
+    threshold: u64,
+    laws: Laws,
+    /// When the cut before it was: what was sent earlier does not stand for this one.
+    recovery_start: Option<Instant>,
+}
+
 /// The congestion window of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Controller {
@@ -64,9 +74,9 @@ pub(crate) struct Controller {
     laws: Laws,
     /// Packets sent before this were sent before the last cut; their loss does not cut again.
     recovery_start: Option<Instant>,
-    /// Window, threshold and law before the last cut, while it may be undone, and how many losses that were not shown to be
-    /// none stand for it.
-    before_cut: Option<(u64, u64, Laws)>,
+    /// How things stood before the last cut, while it may be undone, and how many losses that were not shown to be none stand
+    /// for it.
+    before_cut: Option<Before>,
     losses: u32,
     datagram: u64,
     /// It is the window or its pacing that holds the sender back, or it is something else since then.
@@ -159,10 +169,13 @@ impl Controller {
     /// A packet sent at `sent` was lost: at most one cut a round trip (RFC 9002 §7.3.2). True for a cut.
     pub(crate) fn lost(&mut self, sent: Instant, now: Instant) -> bool {
         if !self.counts(sent) {
-            self.losses = self.losses.saturating_add(1);
+            if self.stands(sent) {
+                self.losses = self.losses.saturating_add(1);
+            }
             return false;
         }
-        self.before_cut = Some((self.window, self.threshold, self.laws));
+        let (window, threshold, laws, recovery_start) = (self.window, self.threshold, self.laws, self.recovery_start);
+        self.before_cut = Some(Before { window, threshold, laws, recovery_start });
         self.losses = 1;
         self.recovery_start = Some(now);
         self.window = self.laws.law().cut(self.window).max(self.least());
@@ -178,16 +191,21 @@ impl Controller {
 
     /// A loss was none: the packet came late. When no other stands for the cut, it is undone (RFC 9438 §4.9.2).
     pub(crate) fn not_lost(&mut self, sent: Instant) {
-        if self.counts(sent) || self.losses == 0 {
+        if self.counts(sent) || !self.stands(sent) || self.losses == 0 {
             return;
         }
         self.losses = self.losses.saturating_sub(1);
         if self.losses == 0
-            && let Some((window, threshold, laws)) = self.before_cut.take()
+            && let Some(before) = self.before_cut.take()
         {
-            (self.window, self.threshold, self.laws) = (self.window.max(window), threshold, laws);
-            self.recovery_start = None;
+            self.window = self.window.max(before.window);
+            (self.threshold, self.laws, self.recovery_start) = (before.threshold, before.laws, before.recovery_start);
         }
+    }
+
+    /// True of a packet that was sent after the cut before the last.
+    fn stands(&self, sent: Instant) -> bool {
+        self.before_cut.is_none_or(|before| before.recovery_start.is_none_or(|start| sent > start))
     }
 
     /// Everything sent over a long time was lost (RFC 9002 §7.6.2).

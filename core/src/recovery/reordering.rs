@@ -1,5 +1,5 @@
-//! How much packets overtake each other on a path, learnt from losses that were none (the aim of RFC 8985 §6.2, with the
-//! thresholds of RFC 9002 §6.1 as the beginning).
+//! How much packets overtake each other on a path, learnt from losses that were none (RFC 8985 §6.2, with the thresholds of
+//! RFC 9002 §6.1 as the beginning).
 
 use super::rtt::Rtt;
 use crate::time::Duration;
@@ -33,10 +33,11 @@ impl Reordering {
         rtt.loss_delay() + self.extra
     }
 
-    /// A packet arrived that had been declared lost, `behind` numbers below the largest and `age` after it left. At most half of
-    /// the `table` of packets in flight, and one more round trip, are waited for.
-    pub(crate) fn widen(&mut self, behind: u32, age: Duration, rtt: &Rtt, table: u32) {
-        self.packets = self.packets.max(behind.saturating_add(1).min(table >> 1));
+    /// A packet arrived that had been declared lost, `age` after it left. From now on time alone tells: how many packets
+    /// overtake one depends on how fast they leave. At most half of the `table` of packets in flight, and one more round trip,
+    /// are waited for.
+    pub(crate) fn widen(&mut self, age: Duration, rtt: &Rtt, table: u32) {
+        self.packets = table >> 1;
         let late = age - rtt.loss_delay();
         self.extra = self.extra.max(late.min(rtt.smoothed()));
         self.left = REMEMBERED;

@@ -16,6 +16,7 @@ mod recovery;
 mod restart;
 mod roaming;
 mod session;
+mod sharing;
 mod size;
 mod stranger;
 mod streams;

@@ -103,6 +103,25 @@ fn a_cut_is_undone_when_every_loss_was_none() {
     }
 }
 
+/// What was sent before the cut before the last says nothing of the last.
+#[test]
+fn a_late_packet_of_an_earlier_cut_undoes_no_later_one() {
+    for law in laws() {
+        let mut cc = avoiding(law);
+        cc.lost(at(10), at(20));
+        cc.lost(at(30), at(40));
+        let cut = cc.window();
+        cc.lost(at(11), at(41));
+        cc.not_lost(at(10));
+        cc.not_lost(at(11));
+        assert_eq!(cc.window(), cut, "{law:?}: its own loss stands");
+        cc.not_lost(at(30));
+        assert!(cc.window() > cut, "{law:?}");
+        // And packets from before the earlier cut still cut nothing.
+        assert!(!cc.lost(at(12), at(50)), "{law:?}");
+    }
+}
+
 #[test]
 fn a_cut_for_a_mark_is_not_undone() {
     for law in laws() {

@@ -1,6 +1,7 @@
 //! Endpoints on a wire that the test holds in its hands.
 
 mod arrays;
+mod bottleneck;
 mod crowd;
 mod fleet;
 mod frames;
@@ -8,8 +9,10 @@ mod inbox;
 mod node;
 mod pair;
 pub(crate) mod raw;
+mod tcp;
 
 pub(crate) use arrays::Arrays;
+pub(crate) use bottleneck::{Bottleneck, Route};
 pub(crate) use crowd::Crowd;
 pub(crate) use fleet::Fleet;
 pub(crate) use frames::{bytes_of, frames_in};
