@@ -52,6 +52,8 @@ fn room_is_found_on_a_path_that_is_longer_than_the_table_remembers() {
     pair.gateway.inbox.room = None;
     pair.delay_us = 27_000_000;
     pair.lose = Box::new(|up, _| !up);
+    let now = Instant::from_micros(pair.now);
+    pair.gateway.endpoint.room(now, &mut pair.gateway.inbox);
     pair.run(pair.now + 200_000_000);
     pair.cut(false);
     pair.run(pair.now + 3_600_000_000);
