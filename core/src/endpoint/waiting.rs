@@ -82,7 +82,7 @@ impl<C: Crypto> Cx<'_, C> {
         let written = w.written();
         let answer = out.get_mut(..written.saturating_add(TAG_LEN))?;
         let (sealed, tag) = answer.split_last_chunk_mut::<TAG_LEN>()?;
-        sealed.copy_from_slice(packet.get(..written)?);
+        sealed.iter_mut().zip(packet).for_each(|(to, from)| *to = from);
         let (head, body) = sealed.split_at_mut_checked(header.len())?;
         *tag = *self.crypto.seal(&tx?, number, head, body).as_bytes();
         (session.tx_next, session.was_busy) = (number.saturating_add(1), true);
