@@ -275,35 +275,45 @@ impl<S: Store> Reader<S> {
 
     /// Goes on behind the limit reached. `false` if nothing more is synced.
     fn next_segment(&mut self) -> Result<bool, Error> {
-        if self.ahead.is_empty() {
-            self.look_ahead(0)?;
-        }
-        while let Some((segment, counted)) = self.ahead.pop_front() {
-            if segment == self.segment
-                && let Some(scanner) = &mut self.scanner
-            {
-                scanner.extend(counted);
-                if scanner.at() < counted {
+        loop {
+            let listed_now = self.ahead.is_empty();
+            if listed_now {
+                self.look_ahead(0)?;
+            }
+            while let Some((segment, counted)) = self.ahead.pop_front() {
+                if self.go_on_in(segment, counted)? {
                     return Ok(true);
                 }
-                continue;
             }
-            let name = segment::name(segment);
-            let file = match self.store.open(&name, false) {
-                Ok(file) => file,
-                // Deleted since it was listed; the definitions behind tell what is missing.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-                Err(e) => return Err(e).at(|| self.store.describe(&name), "open"),
-            };
-            let mask = Mask::new(self.journal, segment);
-            match &mut self.scanner {
-                Some(scanner) => scanner.reopen(file, mask, ENTRIES_AT, counted),
-                None => self.scanner = Some(Scanner::new(file, mask, ENTRIES_AT, counted)),
+            // What was listed earlier may all be deleted by now, and more may have come: only a list of now shows the end.
+            if listed_now {
+                return Ok(false);
             }
-            self.segment = segment;
-            return Ok(true);
         }
-        Ok(false)
+    }
+
+    /// Goes on in a listed segment. `false` if there is nothing to read in it.
+    fn go_on_in(&mut self, segment: u64, counted: u64) -> Result<bool, Error> {
+        if segment == self.segment
+            && let Some(scanner) = &mut self.scanner
+        {
+            scanner.extend(counted);
+            return Ok(scanner.at() < counted);
+        }
+        let name = segment::name(segment);
+        let file = match self.store.open(&name, false) {
+            Ok(file) => file,
+            // Deleted since it was listed; the definitions behind tell what is missing.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(e) => return Err(e).at(|| self.store.describe(&name), "open"),
+        };
+        let mask = Mask::new(self.journal, segment);
+        match &mut self.scanner {
+            Some(scanner) => scanner.reopen(file, mask, ENTRIES_AT, counted),
+            None => self.scanner = Some(Scanner::new(file, mask, ENTRIES_AT, counted)),
+        }
+        self.segment = segment;
+        Ok(true)
     }
 
     /// Finds out what is synced behind the place reached.

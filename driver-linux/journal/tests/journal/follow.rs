@@ -1,7 +1,7 @@
 //! Readers beside a writer, in this process and another.
 
 use tallylink_journal::testing::MemStore;
-use tallylink_journal::{Dir, Item, Journal, Reader, Store};
+use tallylink_journal::{Dir, Item, Journal, Options, Reader, Retention, Store};
 
 use crate::common::{EPOCH, PEER, append, append_part, drain, options, read_all, stored};
 
@@ -33,6 +33,36 @@ fn a_follower_sees_each_group_once_it_is_synced_and_nothing_sooner() {
     }
     drain(&mut reader);
     assert!(reader.next().unwrap().is_none());
+}
+
+#[test]
+fn a_follower_finds_what_is_there_although_all_that_it_had_listed_is_deleted() {
+    let store = MemStore::new(1);
+    let retention = Retention { freed: true, ..Retention::default() };
+    let (mut journal, _) = Journal::open(store.clone(), Options { retention, ..options() }).unwrap();
+    let stream = journal.stream(PEER, b"s").unwrap();
+    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
+    let mut below = 0;
+    let mut fill = |journal: &mut Journal<MemStore>, segments: u64| {
+        let wanted = journal.stats().segments + segments;
+        while journal.stats().segments < wanted {
+            append(journal, stream, EPOCH, below, &[vec![below as u8; 1500]]).unwrap();
+            below = journal.commit().unwrap()[0].below;
+        }
+        below
+    };
+    fill(&mut journal, 4);
+    let mut reader = Reader::open(store).unwrap();
+    assert!(matches!(reader.next().unwrap(), Some(Item::Record(r)) if r.number == 0));
+
+    // All that it knows of is delivered and goes; then more comes.
+    let listed = fill(&mut journal, 1);
+    journal.freed(stream, EPOCH, listed).unwrap();
+    journal.commit().unwrap();
+    while journal.maintain(0).unwrap().deleted > 0 {}
+    let end = fill(&mut journal, 2);
+    let all = drain(&mut reader);
+    assert_eq!(all.records.last().map(|r| r.number), Some(end - 1), "{:?}", all.gaps);
 }
 
 #[test]
