@@ -10,7 +10,7 @@
 //! | [`rewind`](Outbox::rewind) | after an error of either; the next append tries the disk again |
 //! | [`next`](Outbox::next) | for what goes to the receiver: durable records, of one epoch until all of it is STORED |
 //! | [`free`](Outbox::free) | with what the receiver says is STORED |
-//! | [`maintain`](Outbox::maintain) | after a commit: segments with nothing left to deliver are deleted |
+//! | [`maintain`](Outbox::maintain) | after a commit: segments with nothing left to deliver are deleted; and while it is not [published](Outbox::is_published) |
 //!
 //! ```
 //! use tallylink_core::{Epoch, Name, PeerId};
@@ -118,7 +118,6 @@ pub struct Outbox<S: Store = Dir> {
     recovery: Recovery,
     /// Time does not go back in a journal that is read by time.
     latest_us: u64,
-    publish_failures: u64,
 }
 
 impl<S: Store + Clone> Outbox<S> {
@@ -151,22 +150,9 @@ impl<S: Store + Clone> Outbox<S> {
         let stream = journal.stream(owner.peer.0, name.as_bytes())?;
         let epochs = Epochs::of(&journal, stream);
         let history = journal.index_end(stream);
-        let publish_failures = journal.stats().publish_failures;
         let refill = Refill::new(store);
         let (owner, options, latest_us) = (owner.clone(), options.clone(), 0);
-        Ok(Self {
-            journal,
-            owner,
-            options,
-            stream,
-            fresh,
-            epochs,
-            refill,
-            history,
-            recovery,
-            latest_us,
-            publish_failures,
-        })
+        Ok(Self { journal, owner, options, stream, fresh, epochs, refill, history, recovery, latest_us })
     }
 
     /// Takes a group's records, as far as they are not durable already; the first one's number is `group.first()`.
@@ -233,9 +219,6 @@ impl<S: Store + Clone> Outbox<S> {
             }
         }
         self.journal.commit()?;
-        let failures = self.journal.stats().publish_failures;
-        self.refill.published(failures == self.publish_failures);
-        self.publish_failures = failures;
         self.epochs.marked(&marks);
         self.refresh();
         Ok(())
@@ -260,7 +243,7 @@ impl<S: Store + Clone> Outbox<S> {
     /// # Errors
     /// The disk cannot be read; the next call tries again.
     pub fn next(&mut self, block: &mut Vec<u8>) -> Result<Option<Next>, OutboxError> {
-        Ok(self.refill.next(&self.epochs, block)?)
+        Ok(self.refill.next(&self.epochs, self.journal.is_published(), block)?)
     }
 
     /// Records of `epoch` below `below` are STORED. It is on disk after the next [`Outbox::commit`].
@@ -339,6 +322,12 @@ impl<S: Store + Clone> Outbox<S> {
     #[must_use]
     pub fn awaits_mark(&self) -> bool {
         self.epochs.awaits_mark()
+    }
+
+    /// Whether [`Outbox::next`] sees all that is durable. If not, [`Outbox::maintain`] tries to make it so.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.journal.is_published()
     }
 
     /// Records that are STORED, which the disk does not know yet.

@@ -48,8 +48,6 @@ pub(super) struct Refill<S: Store> {
     spare: Vec<u8>,
     /// Damage was met behind the last record.
     damaged: bool,
-    /// All that is durable is there for readers.
-    published: bool,
 }
 
 #[derive(Debug)]
@@ -62,24 +60,16 @@ struct Held {
 
 impl<S: Store + Clone> Refill<S> {
     pub(super) fn new(store: S) -> Self {
-        Self {
-            store,
-            reader: None,
-            epoch: Epoch::default(),
-            next: 0,
-            held: None,
-            spare: Vec::new(),
-            damaged: false,
-            published: true,
-        }
+        Self { store, reader: None, epoch: Epoch::default(), next: 0, held: None, spare: Vec::new(), damaged: false }
     }
 
-    /// A commit published how far the journal is durable, or could not.
-    pub(super) fn published(&mut self, published: bool) {
-        self.published = published;
-    }
-
-    pub(super) fn next(&mut self, epochs: &Epochs, block: &mut Vec<u8>) -> Result<Option<Next>, Error> {
+    /// `published` tells that readers see all that is durable.
+    pub(super) fn next(
+        &mut self,
+        epochs: &Epochs,
+        published: bool,
+        block: &mut Vec<u8>,
+    ) -> Result<Option<Next>, Error> {
         let Some((row, previous)) = epochs.sendable() else { return Ok(None) };
         if self.epoch != row.epoch {
             (self.epoch, self.next) = (row.epoch, row.freed);
@@ -92,7 +82,7 @@ impl<S: Store + Clone> Refill<S> {
         let next = |what| Some(Next { epoch: row.epoch, previous, what });
         loop {
             if self.held.is_none() && !self.read()? {
-                if !(self.damaged && self.published) {
+                if !(self.damaged && published) {
                     return Ok(None);
                 }
                 (self.damaged, self.next) = (false, row.end);

@@ -143,6 +143,20 @@ fn while_the_disk_fails_pushes_are_refused_and_what_is_durable_goes_out() {
 }
 
 #[test]
+fn what_is_durable_goes_out_although_the_disk_could_not_say_so_at_first_and_nothing_more_is_pushed() {
+    let store = MemStore::new(1);
+    let mut receiver = receiver("127.0.0.1:0");
+    let sender = sender(&receiver.local_addr().to_string());
+    let mut stream = sender.attach(outbox(&store, "s", 1)).unwrap();
+    // The segment's header and the group are written; how far they are durable is not, some times.
+    store.add_fault(Fault { operation: Operation::Write, after: 2, times: 5, kind: ErrorKind::Other });
+    stream.push(&line(0)).unwrap();
+    stream.flush_durable(PATIENCE).unwrap();
+    assert_eq!(take(&mut receiver, 1)[0].2, line(0));
+    stream.flush(PATIENCE).unwrap();
+}
+
+#[test]
 fn one_streams_failing_disk_does_not_hold_up_another() {
     let (bad, good) = (MemStore::new(1), MemStore::new(2));
     let mut receiver = receiver("127.0.0.1:0");

@@ -31,7 +31,7 @@ pub(crate) struct Keeper<S: Store + Clone> {
     mark_at: Option<Instant>,
     /// The disk failed; when it is tried again.
     retry: Option<(Instant, Duration)>,
-    /// Reading failed; when that is tried again.
+    /// Reading failed, or does not see all that is durable; when that is tried again.
     read_at: Option<Instant>,
     /// Nothing may be pushed any more, whatever the disk does.
     over: bool,
@@ -140,6 +140,10 @@ impl<S: Store + Clone> Keeper<S> {
             Err(why) => self.fail(why, closing),
         }
         self.tell();
+        self.maintain();
+    }
+
+    fn maintain(&mut self) {
         if let Err(why) = self.outbox.maintain(clock::unix_micros()) {
             tracing::warn!("{why}; what was delivered stays on the disk until that is mended");
         }
@@ -177,7 +181,9 @@ impl<S: Store + Clone> Keeper<S> {
         if self.read_at.is_some_and(|at| clock::monotonic() < at) {
             return false;
         }
-        self.read_at = None;
+        if self.read_at.take().is_some() && !self.outbox.is_published() {
+            self.maintain();
+        }
         let mut any = false;
         while self.shared.handover.has_room() {
             let mut bytes = self.shared.handover.buffer();
@@ -189,6 +195,9 @@ impl<S: Store + Clone> Keeper<S> {
                 }
                 Ok(None) => {
                     self.shared.handover.give_back(bytes);
+                    if !self.outbox.is_published() {
+                        self.read_at = clock::deadline(FIRST_RETRY);
+                    }
                     break;
                 }
                 Err(why) => {
