@@ -9,12 +9,10 @@ mod grid;
 mod strace;
 mod trial;
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use clap::Args;
 
-use crate::{machine::Machine, marks, options::Options, report::Report};
+use crate::{machine::Machine, options::Output, report};
 
 /// The name in result lines.
 const BENCH: &str = "disk-faults";
@@ -24,15 +22,8 @@ pub(crate) struct Arguments {
     /// Only faults whose name or place contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// One JSON object a line instead of tables.
-    #[arg(long)]
-    json: bool,
-    /// Fail when a mark is missed; prints the worst figure last.
-    #[arg(long)]
-    check: bool,
-    /// Write the JSON lines to this file, too.
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Whether all marks are met, where they were to be checked.
@@ -48,30 +39,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         outcomes.push((fault, outcome));
     }
     let figures = figures::figures(&outcomes);
-    let mut report = Report::new(BENCH, Machine::here(&arguments.options()), &figures);
-    let mut passed = true;
-    if arguments.check {
-        let verdict = marks::judge(&figures::marks(&outcomes), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &arguments.save {
-        report.save(path)?;
-    }
-    report.print(arguments.json)?;
-    Ok(passed)
-}
-
-impl Arguments {
-    /// As result lines tell them: there is one round, and no chance in it.
-    fn options(&self) -> Options {
-        Options {
-            rounds: 1,
-            seed: 0,
-            quick: self.only.is_some(),
-            json: self.json,
-            check: self.check,
-            save: self.save.clone(),
-        }
-    }
+    let machine = Machine::here(0, 1, arguments.only.is_some());
+    report::publish(BENCH, machine, &figures, || figures::marks(&outcomes), &arguments.output)
 }

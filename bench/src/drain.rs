@@ -21,9 +21,9 @@ pub(crate) use self::{quinn::QuinnRole, tallylink::DrainRole};
 use self::{rounds::Rounds, tallylink::SIDE};
 use crate::{
     machine::Machine,
-    marks::{self, Bound, Mark},
+    marks::{Bound, Mark},
     options::Options,
-    report::Report,
+    report,
     transport::side::Job,
     workload::Workload,
 };
@@ -71,18 +71,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let dir = arguments.dir.clone().unwrap_or_else(std::env::temp_dir);
     let measured = Rounds { cases: &cases, rounds: options.rounds, dir: &dir, seed: options.seed }.measure()?;
     let figures: Vec<_> = measured.iter().flat_map(figures::figures).collect();
-    let mut report = Report::new(BENCH, Machine::here(options), &figures);
-    let mut passed = true;
-    if options.check {
-        let verdict = marks::judge(&marks(&cases), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &options.save {
-        report.save(path)?;
-    }
-    report.print(options.json)?;
-    Ok(passed)
+    let machine = Machine::here(options.seed, options.rounds, options.quick);
+    report::publish(BENCH, machine, &figures, || marks(&cases), &options.output)
 }
 
 /// Everything arrives, and as fast as the slower of quinn and the disk alone lets it.

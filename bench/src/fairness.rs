@@ -14,7 +14,7 @@ use anyhow::Result;
 use clap::Args;
 
 use self::contest::Contest;
-use crate::{lab::milliseconds, machine::Machine, marks, options::Options, report::Report, transport::sides::SideName};
+use crate::{lab::milliseconds, machine::Machine, options::Output, report, transport::sides::SideName};
 
 /// The name in result lines.
 const BENCH: &str = "fairness";
@@ -48,16 +48,9 @@ pub(crate) struct Arguments {
     /// One short run of each case, to try things out: the figures mean little.
     #[arg(long)]
     quick: bool,
-    /// One JSON object a line instead of tables.
-    #[arg(long)]
-    json: bool,
-    /// Fail when a mark is missed; prints the worst figure last.
-    #[arg(long)]
-    check: bool,
-    /// Write the JSON lines to this file, too, and the plot beside it.
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-    /// Draw the rates of each case's last run over time.
+    #[command(flatten)]
+    output: Output,
+    /// Draw the rates of each case's last run over time [default: beside what --save writes].
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 }
@@ -65,25 +58,14 @@ pub(crate) struct Arguments {
 /// Whether all marks are met, where they were to be checked.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let contests = arguments.contests();
-    let options = arguments.options();
-    let results = contest::all(&contests, &options)?;
+    let results = contest::all(&contests, arguments.rounds(), arguments.seed)?;
     let figures = figures::figures(&results);
-    let mut report = Report::new(BENCH, Machine::here(&options), &figures);
-    let mut passed = true;
-    if options.check {
-        let verdict = marks::judge(&figures::marks(&contests), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &options.save {
-        report.save(path)?;
-    }
-    let beside = options.save.as_ref().map(|path| path.with_extension("svg"));
+    let beside = arguments.output.save.as_ref().map(|path| path.with_extension("svg"));
     if let Some(path) = arguments.plot.as_ref().or(beside.as_ref()) {
         plot::rates(path, &results)?;
     }
-    report.print(options.json)?;
-    Ok(passed)
+    let machine = Machine::here(arguments.seed, arguments.rounds(), arguments.quick);
+    report::publish(BENCH, machine, &figures, || figures::marks(&contests), &arguments.output)
 }
 
 impl Arguments {
@@ -105,14 +87,7 @@ impl Arguments {
         contests
     }
 
-    fn options(&self) -> Options {
-        Options {
-            rounds: if self.quick { 1 } else { self.runs },
-            seed: self.seed,
-            quick: self.quick,
-            json: self.json,
-            check: self.check,
-            save: self.save.clone(),
-        }
+    fn rounds(&self) -> u32 {
+        if self.quick { 1 } else { self.runs }
     }
 }

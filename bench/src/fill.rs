@@ -14,9 +14,9 @@ use clap::Args;
 
 use crate::{
     machine::Machine,
-    marks::{self, Bound, Mark},
+    marks::{Bound, Mark},
     options::Options,
-    report::Report,
+    report,
     workload::Workload,
 };
 use rounds::{Case, SIDES, Side};
@@ -51,18 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         .collect();
     let measured = rounds::measure(&cases, options.rounds, arguments.dir.as_deref())?;
     let figures: Vec<_> = measured.iter().flat_map(figures::figures).collect();
-    let mut report = Report::new(BENCH, Machine::here(options), &figures);
-    let mut passed = true;
-    if options.check {
-        let verdict = marks::judge(&marks(&cases), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &options.save {
-        report.save(path)?;
-    }
-    report.print(options.json)?;
-    Ok(passed)
+    let machine = Machine::here(options.seed, options.rounds, options.quick);
+    report::publish(BENCH, machine, &figures, || marks(&cases), &options.output)
 }
 
 fn marks(cases: &[Case]) -> Vec<Mark> {

@@ -22,7 +22,7 @@ use clap::Args;
 pub(crate) use world::Namespace;
 
 use self::cases::Case;
-use crate::{machine::Machine, marks, options::Options, report::Report, transport::sides::SideName};
+use crate::{machine::Machine, options::Options, report, transport::sides::SideName};
 
 /// The name in result lines.
 const BENCH: &str = "lab";
@@ -62,18 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let played = play::all(&cases, &arguments.sides, options)?;
     let mut figures: Vec<_> = played.iter().flat_map(figures::figures).collect();
     figures.extend(flood::figures()?);
-    let mut report = Report::new(BENCH, Machine::here(options), &figures);
-    let mut passed = true;
-    if options.check {
-        let verdict = marks::judge(&figures::marks(&cases, &arguments.sides), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &options.save {
-        report.save(path)?;
-    }
-    report.print(options.json)?;
-    Ok(passed)
+    let machine = Machine::here(options.seed, options.rounds, options.quick);
+    report::publish(BENCH, machine, &figures, || figures::marks(&cases, &arguments.sides), &options.output)
 }
 
 impl Arguments {

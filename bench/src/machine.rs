@@ -3,8 +3,6 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use crate::options::Options;
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,
@@ -19,7 +17,8 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn here(options: &Options) -> Self {
+    /// This one, for so many rounds that went by `seed`; `quick` ones are not for the record.
+    pub(crate) fn here(seed: u64, rounds: u32, quick: bool) -> Self {
         Self {
             cpu: cpu(),
             cores: std::thread::available_parallelism().map_or(0, usize::from),
@@ -27,9 +26,9 @@ impl Machine {
             rustc: env!("BENCH_RUSTC").into(),
             profile: env!("BENCH_PROFILE").into(),
             crates: env!("BENCH_CRATES").split(',').map(Into::into).collect(),
-            seed: options.seed,
-            rounds: options.rounds,
-            quick: options.quick,
+            seed,
+            rounds,
+            quick,
         }
     }
 

@@ -21,9 +21,9 @@ use self::{
 };
 use crate::{
     machine::Machine,
-    marks::{self, Bound, Mark},
+    marks::{Bound, Mark},
     options::Options,
-    report::{Figure, Report},
+    report::{self, Figure},
     statistics::{median, percentile},
     strangers::gateway::{Gateway, Home},
 };
@@ -64,18 +64,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let options = &arguments.options;
     let (alone, beside) = play(arguments)?;
     let figures = figures(arguments.peers, &alone, &beside);
-    let mut report = Report::new(BENCH, Machine::here(options), &figures);
-    let mut passed = true;
-    if options.check {
-        let verdict = marks::judge(&marks(arguments.peers), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &options.save {
-        report.save(path)?;
-    }
-    report.print(options.json)?;
-    Ok(passed)
+    let machine = Machine::here(options.seed, options.rounds, options.quick);
+    report::publish(BENCH, machine, &figures, || marks(arguments.peers), &options.output)
 }
 
 fn play(arguments: &Arguments) -> Result<(Vec<Half>, Vec<Half>)> {

@@ -1,4 +1,4 @@
-//! Options that all measuring subcommands share.
+//! Options that subcommands share: `Options` those that measure in rounds, `Output` all that report.
 use std::path::PathBuf;
 
 use clap::Args;
@@ -14,6 +14,13 @@ pub(crate) struct Options {
     /// Short runs, to try things out: the figures mean little.
     #[arg(long)]
     pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Where results go, and whether they are judged.
+#[derive(Args)]
+pub(crate) struct Output {
     /// One JSON object a line instead of tables.
     #[arg(long)]
     pub(crate) json: bool,

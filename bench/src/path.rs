@@ -15,7 +15,7 @@ mod transfer;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use crate::{machine::Machine, marks, options::Options, report::Report};
+use crate::{machine::Machine, options::Options, report};
 
 /// The name in result lines.
 const BENCH: &str = "path";
@@ -59,16 +59,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             }
         }
     }
-    let mut report = Report::new(BENCH, Machine::here(options), &found.figures);
-    let mut passed = true;
-    if options.check {
-        let verdict = marks::judge(&found.marks, &found.figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &options.save {
-        report.save(path)?;
-    }
-    report.print(options.json)?;
-    Ok(passed)
+    let machine = Machine::here(options.seed, options.rounds, options.quick);
+    report::publish(BENCH, machine, &found.figures, || found.marks, &options.output)
 }

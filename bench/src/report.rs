@@ -8,7 +8,11 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use table::tables;
 
-use crate::{machine::Machine, marks::Verdict};
+use crate::{
+    machine::Machine,
+    marks::{self, Mark, Verdict},
+    options::Output,
+};
 
 /// One measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,42 +44,38 @@ pub(crate) enum Line {
     },
 }
 
-/// Where results go.
-pub(crate) struct Report {
-    lines: Vec<Line>,
+/// Judges the figures by their marks, if that was asked for, and saves and prints all. False when a mark is missed.
+pub(crate) fn publish(
+    bench: &str,
+    machine: Machine,
+    figures: &[Figure],
+    marks: impl FnOnce() -> Vec<Mark>,
+    output: &Output,
+) -> Result<bool> {
+    let mut lines = vec![Line::Machine { bench: bench.into(), machine }];
+    lines.extend(figures.iter().cloned().map(Line::Figure));
+    let mut passed = true;
+    if output.check {
+        let verdict = marks::judge(&marks(), figures);
+        passed = verdict.passed();
+        lines.push(Line::Verdict { bench: bench.into(), verdict });
+    }
+    let json = json(&lines)?;
+    if let Some(path) = &output.save {
+        fs::write(path, &json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let text = if output.json { json } else { tables(&lines) };
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(passed)
 }
 
-impl Report {
-    pub(crate) fn new(bench: &str, machine: Machine, figures: &[Figure]) -> Self {
-        let bench = bench.into();
-        let mut lines = vec![Line::Machine { bench, machine }];
-        lines.extend(figures.iter().cloned().map(Line::Figure));
-        Self { lines }
+fn json(lines: &[Line]) -> Result<String> {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&serde_json::to_string(line)?);
+        text.push('\n');
     }
-
-    pub(crate) fn conclude(&mut self, bench: &str, verdict: Verdict) {
-        let bench = bench.into();
-        self.lines.push(Line::Verdict { bench, verdict });
-    }
-
-    /// Prints the results as JSON lines or as tables.
-    pub(crate) fn print(&self, json: bool) -> Result<()> {
-        let text = if json { self.json()? } else { tables(&self.lines) };
-        Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
-    }
-
-    pub(crate) fn save(&self, path: &Path) -> Result<()> {
-        fs::write(path, self.json()?).with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    fn json(&self) -> Result<String> {
-        let mut text = String::new();
-        for line in &self.lines {
-            text.push_str(&serde_json::to_string(line)?);
-            text.push('\n');
-        }
-        Ok(text)
-    }
+    Ok(text)
 }
 
 /// Reads lines that `--save` wrote.

@@ -15,9 +15,9 @@ pub(crate) use process::Open;
 
 use crate::{
     machine::Machine,
-    marks::{self, Bound, Mark},
-    options::Options,
-    report::{Figure, Report},
+    marks::{Bound, Mark},
+    options::Output,
+    report::{self, Figure},
 };
 use journal::Kind;
 
@@ -36,15 +36,8 @@ pub(crate) struct Arguments {
     /// Make the journals in this directory, which has room for one at a time; without it where temporary files go.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Fail when a mark is missed; prints the worst figure last.
-    #[arg(long)]
-    check: bool,
-    /// Write the JSON lines to this file, too.
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Whether all marks are met, where they were to be checked.
@@ -53,18 +46,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     for kind in [Kind::Gateway, Kind::Outbox] {
         figures.extend(measure(kind, arguments)?);
     }
-    let mut report = Report::new(BENCH, Machine::here(&arguments.options()), &figures);
-    let mut passed = true;
-    if arguments.check {
-        let verdict = marks::judge(&marks(&figures), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &arguments.save {
-        report.save(path)?;
-    }
-    report.print(arguments.json)?;
-    Ok(passed)
+    let machine = Machine::here(1, 1, arguments.gb < 5);
+    report::publish(BENCH, machine, &figures, || marks(&figures), &arguments.output)
 }
 
 fn measure(kind: Kind, arguments: &Arguments) -> Result<Vec<Figure>> {
@@ -112,13 +95,6 @@ fn marks(figures: &[Figure]) -> Vec<Mark> {
         })
     };
     figures.iter().filter_map(bound).collect()
-}
-
-impl Arguments {
-    /// As result lines tell them: there is one round.
-    fn options(&self) -> Options {
-        Options { rounds: 1, seed: 1, quick: self.gb < 5, json: self.json, check: self.check, save: self.save.clone() }
-    }
 }
 
 /// Where a kind's journal is in its home.

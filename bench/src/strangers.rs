@@ -12,14 +12,12 @@ mod noise;
 mod play;
 mod relay;
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use clap::Args;
 
 pub(crate) use gateway::Tallylink;
 
-use crate::{machine::Machine, marks, options::Options, report::Report};
+use crate::{machine::Machine, options::Output, report};
 
 /// The name in result lines.
 const BENCH: &str = "strangers";
@@ -34,45 +32,14 @@ pub(crate) struct Arguments {
     /// Decides what is in them.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Fail when a mark is missed; prints the worst figure last.
-    #[arg(long)]
-    check: bool,
-    /// Write the JSON lines to this file, too.
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Whether all marks are met, where they were to be checked.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let attacks = play::all(arguments.datagrams, arguments.seed)?;
     let figures = figures::figures(&attacks);
-    let mut report = Report::new(BENCH, Machine::here(&arguments.options()), &figures);
-    let mut passed = true;
-    if arguments.check {
-        let verdict = marks::judge(&figures::marks(&attacks), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &arguments.save {
-        report.save(path)?;
-    }
-    report.print(arguments.json)?;
-    Ok(passed)
-}
-
-impl Arguments {
-    /// As result lines tell them: there is one round.
-    fn options(&self) -> Options {
-        Options {
-            rounds: 1,
-            seed: self.seed,
-            quick: self.datagrams < DATAGRAMS,
-            json: self.json,
-            check: self.check,
-            save: self.save.clone(),
-        }
-    }
+    let machine = Machine::here(arguments.seed, 1, arguments.datagrams < DATAGRAMS);
+    report::publish(BENCH, machine, &figures, || figures::marks(&attacks), &arguments.output)
 }

@@ -26,7 +26,6 @@ mod world;
 
 use std::{
     num::NonZero,
-    path::PathBuf,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -43,7 +42,7 @@ use self::{
     terms::{Disk, Terms},
     world::{Outcome, World},
 };
-use crate::{machine::Machine, marks, options::Options, report::Report};
+use crate::{machine::Machine, options::Output, report};
 
 /// The name in result lines.
 const BENCH: &str = "torture";
@@ -67,15 +66,8 @@ pub(crate) struct Arguments {
     /// Lets every sync at SITE do nothing, to show that it is needed: records are lost then.
     #[arg(long, value_name = "SITE", value_parser = terms::parse_site)]
     ignore: Option<tallylink_journal::SyncSite>,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Judge by the marks, which are all zero; prints the worst figure last.
-    #[arg(long)]
-    check: bool,
-    /// Write the JSON lines to this file, too.
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Whether nothing was lost, repeated, altered or out of order.
@@ -83,15 +75,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let all = arguments.terms();
     let outcomes = Worlds::new(&all)?.run()?;
     let figures = figures::figures(&outcomes);
-    let mut report = Report::new(BENCH, Machine::here(&arguments.options()), &figures);
-    if arguments.check {
-        report.conclude(BENCH, marks::judge(&figures::marks(&outcomes), &figures));
-    }
-    if let Some(path) = &arguments.save {
-        report.save(path)?;
-    }
-    report.print(arguments.json)?;
-    let mut whole = true;
+    let quick = arguments.kills < 300 || arguments.power_cuts < 1_000;
+    let machine = Machine::here(arguments.seed, 1, quick);
+    let mut whole = report::publish(BENCH, machine, &figures, || figures::marks(&outcomes), &arguments.output)?;
     for outcome in &outcomes {
         if let Some(complaint) = outcome.complaint() {
             whole = false;
@@ -116,18 +102,6 @@ impl Arguments {
             }
         }
         all
-    }
-
-    /// As result lines tell them: there is one round.
-    fn options(&self) -> Options {
-        Options {
-            rounds: 1,
-            seed: self.seed,
-            quick: self.kills < 300 || self.power_cuts < 1_000,
-            json: self.json,
-            check: self.check,
-            save: self.save.clone(),
-        }
     }
 }
 

@@ -19,9 +19,9 @@ use clap::Args;
 use self::{rounds::Case, sides::SideName};
 use crate::{
     machine::Machine,
-    marks::{self, Bound, Mark},
+    marks::{Bound, Mark},
     options::Options,
-    report::Report,
+    report,
     workload::Workload,
 };
 
@@ -61,18 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
     let measured = rounds::measure(&cases, &sides, options.rounds, enough)?;
     let figures: Vec<_> = measured.iter().flat_map(figures::figures).collect();
-    let mut report = Report::new(BENCH, Machine::here(options), &figures);
-    let mut passed = true;
-    if options.check {
-        let verdict = marks::judge(&marks(&cases, &sides), &figures);
-        passed = verdict.passed();
-        report.conclude(BENCH, verdict);
-    }
-    if let Some(path) = &options.save {
-        report.save(path)?;
-    }
-    report.print(options.json)?;
-    Ok(passed)
+    let machine = Machine::here(options.seed, options.rounds, options.quick);
+    report::publish(BENCH, machine, &figures, || marks(&cases, &sides), &options.output)
 }
 
 fn case(seed: u64, size: u32) -> Result<Case> {

@@ -14,7 +14,6 @@ use crate::{
         emulator::{Emulator, Profile, Queue, Script},
         router::{self, Told},
     },
-    options::Options,
     transport::{
         ground::Ground,
         side::{Job, Run},
@@ -113,14 +112,14 @@ impl Contest {
     }
 }
 
-pub(super) fn all(contests: &[Contest], options: &Options) -> Result<Vec<Played>> {
-    let progress = progress(contests.len() * options.rounds as usize);
+pub(super) fn all(contests: &[Contest], rounds: u32, seed: u64) -> Result<Vec<Played>> {
+    let progress = progress(contests.len() * rounds as usize);
     let mut results = Vec::new();
     for contest in contests {
         let mut runs = Vec::new();
-        for run in 0..u64::from(options.rounds) {
+        for run in 0..u64::from(rounds) {
             progress.set_message(contest.name());
-            runs.push(contest.run(options.seed + run).with_context(|| contest.name())?);
+            runs.push(contest.run(seed + run).with_context(|| contest.name())?);
             progress.inc(1);
         }
         let sides = [OURS.side().name(), contest.against.side().name()];
