@@ -31,6 +31,8 @@ pub(crate) struct Keeper<S: Store + Clone> {
     mark_at: Option<Instant>,
     /// The disk failed; when it is tried again.
     retry: Option<(Instant, Duration)>,
+    /// Old segments could not be deleted last time.
+    upkeep_fails: bool,
     /// Reading failed, or does not see all that is durable; when that is tried again.
     read_at: Option<Instant>,
     /// Nothing may be pushed any more, whatever the disk does.
@@ -49,6 +51,7 @@ impl<S: Store + Clone> Keeper<S> {
             seen: None,
             mark_at: None,
             retry: None,
+            upkeep_fails: false,
             read_at: None,
             over: false,
         }
@@ -144,9 +147,14 @@ impl<S: Store + Clone> Keeper<S> {
     }
 
     fn maintain(&mut self) {
-        if let Err(why) = self.outbox.maintain(clock::unix_micros()) {
+        let kept = self.outbox.maintain(clock::unix_micros());
+        // Once for each time that it begins to fail: what fails is tried often.
+        if let Err(why) = &kept
+            && !self.upkeep_fails
+        {
             tracing::warn!("{why}; what was delivered stays on the disk until that is mended");
         }
+        self.upkeep_fails = kept.is_err();
     }
 
     /// Whether what waits is enough, or has waited long enough, to be fetched.
@@ -181,7 +189,8 @@ impl<S: Store + Clone> Keeper<S> {
         if self.read_at.is_some_and(|at| clock::monotonic() < at) {
             return false;
         }
-        if self.read_at.take().is_some() && !self.outbox.is_published() {
+        let again = self.read_at.take().is_some();
+        if again && !self.outbox.is_published() {
             self.maintain();
         }
         let mut any = false;
@@ -201,7 +210,9 @@ impl<S: Store + Clone> Keeper<S> {
                     break;
                 }
                 Err(why) => {
-                    tracing::error!("{why}; reading is tried again");
+                    if !again {
+                        tracing::error!("{why}; reading is tried again");
+                    }
                     self.read_at = clock::deadline(FIRST_RETRY);
                     break;
                 }
