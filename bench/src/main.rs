@@ -16,6 +16,7 @@ mod marks;
 mod options;
 mod path;
 mod process;
+mod queue;
 mod render;
 mod report;
 mod start_up;
@@ -57,6 +58,11 @@ enum Bench {
     /// An end of a QUIC connection, for `drain`.
     #[command(hide = true)]
     DrainQuinn(drain::QuinnRole),
+    /// The classic loss of plain datagrams behind a thread that writes, and Tallylink with the same payloads.
+    Queue(queue::Arguments),
+    /// A receiver, for `queue`.
+    #[command(hide = true)]
+    QueueReceiver(queue::QueueRole),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
@@ -104,6 +110,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Drain(arguments) => drain::run(arguments)?,
         Bench::DrainTallylink(role) => role.run().map(|()| true)?,
         Bench::DrainQuinn(role) => role.run().map(|()| true)?,
+        Bench::Queue(arguments) => queue::run(arguments)?,
+        Bench::QueueReceiver(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
