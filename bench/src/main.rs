@@ -9,10 +9,12 @@ mod disk_faults;
 mod drain;
 mod fairness;
 mod fill;
+mod journal;
 mod lab;
 mod machine;
 mod many;
 mod marks;
+mod meter;
 mod options;
 mod path;
 mod process;
@@ -72,6 +74,8 @@ enum Bench {
     OpenOutbox(start_up::Open),
     /// The time to fill a sender's outbox, beside only writing and syncing the same bytes.
     Fill(fill::Arguments),
+    /// CPU, rate and bytes written of appending to a journal, reading and recovering it, beside SQLite.
+    Journal(journal::Arguments),
     /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
     DiskFaults(disk_faults::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
@@ -114,6 +118,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::QueueReceiver(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Fill(arguments) => fill::run(arguments)?,
+        Bench::Journal(arguments) => journal::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
