@@ -11,6 +11,7 @@ mod fairness;
 mod fill;
 mod journal;
 mod lab;
+mod latency;
 mod machine;
 mod many;
 mod marks;
@@ -18,6 +19,7 @@ mod meter;
 mod options;
 mod path;
 mod process;
+mod push;
 mod queue;
 mod render;
 mod report;
@@ -60,6 +62,13 @@ enum Bench {
     /// An end of a QUIC connection, for `drain`.
     #[command(hide = true)]
     DrainQuinn(drain::QuinnRole),
+    /// What it costs a thread to insert a record while the link sends, in CPU and, with valgrind, in instructions.
+    Push(push::Arguments),
+    /// Only inserts, for `push`.
+    #[command(hide = true)]
+    PushOnly(push::PushRole),
+    /// From push to RECEIVED and STORED, idle and under load.
+    Latency(latency::Arguments),
     /// The classic loss of plain datagrams behind a thread that writes, and Tallylink with the same payloads.
     Queue(queue::Arguments),
     /// A receiver, for `queue`.
@@ -114,6 +123,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Drain(arguments) => drain::run(arguments)?,
         Bench::DrainTallylink(role) => role.run().map(|()| true)?,
         Bench::DrainQuinn(role) => role.run().map(|()| true)?,
+        Bench::Push(arguments) => push::run(arguments)?,
+        Bench::PushOnly(role) => role.run().map(|()| true)?,
+        Bench::Latency(arguments) => latency::run(arguments)?,
         Bench::Queue(arguments) => queue::run(arguments)?,
         Bench::QueueReceiver(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
