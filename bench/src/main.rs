@@ -9,6 +9,7 @@ mod disk_faults;
 mod drain;
 mod fairness;
 mod fill;
+mod idle;
 mod journal;
 mod lab;
 mod latency;
@@ -69,6 +70,8 @@ enum Bench {
     PushOnly(push::PushRole),
     /// From push to RECEIVED and STORED, idle and under load.
     Latency(latency::Arguments),
+    /// Memory, packets and wake-ups of a gateway whose peers are silent, and what happens when all speak at once.
+    Idle(idle::Arguments),
     /// The classic loss of plain datagrams behind a thread that writes, and Tallylink with the same payloads.
     Queue(queue::Arguments),
     /// A receiver, for `queue`.
@@ -126,6 +129,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Push(arguments) => push::run(arguments)?,
         Bench::PushOnly(role) => role.run().map(|()| true)?,
         Bench::Latency(arguments) => latency::run(arguments)?,
+        Bench::Idle(arguments) => idle::run(arguments)?,
         Bench::Queue(arguments) => queue::run(arguments)?,
         Bench::QueueReceiver(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
