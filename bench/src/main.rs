@@ -17,6 +17,7 @@ mod machine;
 mod many;
 mod marks;
 mod meter;
+mod mqtt;
 mod options;
 mod path;
 mod process;
@@ -72,6 +73,14 @@ enum Bench {
     Latency(latency::Arguments),
     /// Memory, packets and wake-ups of a gateway whose peers are silent, and what happens when all speak at once.
     Idle(idle::Arguments),
+    /// The same records through mosquitto at QoS 1 and 2 (Debian's package), and to a Tallylink gateway.
+    Mqtt(mqtt::Arguments),
+    /// Publishes, for `mqtt`.
+    #[command(hide = true)]
+    MqttClient(mqtt::MqttRole),
+    /// Pushes, for `mqtt`.
+    #[command(hide = true)]
+    MqttSender(mqtt::MqttSenderRole),
     /// The classic loss of plain datagrams behind a thread that writes, and Tallylink with the same payloads.
     Queue(queue::Arguments),
     /// A receiver, for `queue`.
@@ -130,6 +139,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::PushOnly(role) => role.run().map(|()| true)?,
         Bench::Latency(arguments) => latency::run(arguments)?,
         Bench::Idle(arguments) => idle::run(arguments)?,
+        Bench::Mqtt(arguments) => mqtt::run(arguments)?,
+        Bench::MqttClient(role) => role.run().map(|()| true)?,
+        Bench::MqttSender(role) => role.run().map(|()| true)?,
         Bench::Queue(arguments) => queue::run(arguments)?,
         Bench::QueueReceiver(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
