@@ -26,6 +26,13 @@ pub(super) fn provision(home: &Home, peers: u32, seed: u64) -> Result<Vec<Entry>
     Ok(KeyStore::in_data_dir(&home.path("data")).edit()?.add(&new, 0)?)
 }
 
+/// Starts a gateway on them, as it is by default but for one setting.
+pub(super) fn start(home: &Home, active_peers: u32) -> Result<Gateway> {
+    fs::write(home.path("tallylink.toml"), format!("active_peers = {active_peers}\n"))?;
+    let arguments = ["serve", "--config", "tallylink.toml", "--listen", "127.0.0.1:0"];
+    Gateway::start_with(home, home.command(&arguments)?)
+}
+
 /// How often any of its threads went to sleep by itself, and so was woken again.
 pub(super) fn wake_ups(gateway: &Gateway) -> Result<u64> {
     let mut sum = 0;
