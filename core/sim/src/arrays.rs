@@ -57,6 +57,12 @@ impl<K> Arrays<K> {
     pub(crate) fn outbound(&self) -> &[OutStream] {
         &self.outbound
     }
+
+    /// A provisioned peer.
+    #[must_use]
+    pub(crate) fn peer(&self, at: PeerIx) -> &Peer {
+        &self.peers[at.at()]
+    }
 }
 
 fn many<T: Default>(n: usize) -> Vec<T> {

@@ -23,6 +23,7 @@ mod checks;
 mod describe;
 mod end;
 mod faults;
+pub mod hostile;
 mod inbox;
 mod ledger;
 mod log;
