@@ -168,6 +168,13 @@ impl Channel {
         self.received.iter().any(|run| run.low <= number && number <= run.high)
     }
 
+    /// The runs of packets that arrived from this number on, the newest first.
+    #[must_use]
+    pub fn runs_from(&self, number: u64) -> Vec<PacketRange> {
+        let runs = self.received.iter().rev().filter(|run| run.high >= number);
+        runs.map(|run| PacketRange { low: run.low.max(number), high: run.high }).collect()
+    }
+
     /// The largest number that arrived.
     #[must_use]
     pub fn newest(&self) -> Option<u64> {

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use tallylink_core::crypto::{Psk, Soft, SoftKey};
 use tallylink_core::{
-    Accept, Batch, BootSeed, Config, Deliver, Ecn, End, Endpoint, Epoch, Event, Full, Handled, InIx, Instant, KeyId,
-    Open, Path, PeerId, PeerIx, Position, Provision, Refusal, Discard,
+    Accept, Batch, BootSeed, Config, Deliver, Discard, Ecn, End, Endpoint, Epoch, Event, Full, Handled, InIx, Instant,
+    KeyId, Open, Path, PeerId, PeerIx, Position, Provision, Refusal,
 };
 
 /// Streams that the driver has room for, all peers together.
@@ -79,7 +79,7 @@ impl Node {
 }
 
 /// Bytes of one stream's ring, as a power of two.
-pub(super) const RING_BITS: u32 = 20;
+pub(super) const RING_BITS: u32 = 23;
 
 /// Microseconds as the core counts them.
 pub(super) fn at(us: u64) -> Instant {

@@ -18,6 +18,8 @@ const KEYS: [(PeerId, Key); 2] = [(PeerId([1; 8]), [0x11; 16]), (PeerId([2; 8]),
 const DELAY_US: u64 = 100;
 /// Datagrams of the attack come so fast.
 const GAP_US: u64 = 50;
+/// So many HELLOs in a second are answered whoever asks.
+const BETWEEN_HELLOS_US: u64 = 100_000;
 /// The real peer pushes a record after so many of them.
 const TURN: u64 = 64;
 /// A record of the real peer may take so long.
@@ -110,8 +112,7 @@ impl Stage {
     /// The attacked end does not let it.
     pub fn renew(&mut self) {
         self.nonce += 1;
-        // Answers to HELLO are limited to some a second.
-        self.pass(10_000);
+        self.pass(BETWEEN_HELLOS_US);
         match self.on {
             End::Gateway => self.ask(),
             End::Device => self.answer(),
@@ -135,7 +136,7 @@ impl Stage {
     /// Begins a session whose first packet has this number; it is not sent yet.
     pub fn begin_at(&mut self, number: u64) {
         self.nonce += 1;
-        self.pass(10_000);
+        self.pass(BETWEEN_HELLOS_US);
         self.channel = self.asked();
         self.channel.next = number;
     }
@@ -178,7 +179,8 @@ impl Stage {
             self.run(next.max(self.now + 1));
         };
         self.strange.clear();
-        let limits = Limits { held: 64, ..WIDE };
+        // Nothing of what it states holds the attacked end back.
+        let limits = Limits { held: u16::MAX, ack_window: 1 << 20, ..WIDE };
         let (channel, mut welcome) = Channel::gateway(KEYS[0].1, &hello, limits).expect("a HELLO");
         self.heard.clear();
         let handled = self.victim.take(self.now, self.raw, &mut welcome);
@@ -235,7 +237,7 @@ impl Stage {
         };
         self.report.note(outcome, cost, self.victim.driver.calls - calls);
         self.flush();
-        if self.report.datagrams % TURN == 0 {
+        if self.report.datagrams.is_multiple_of(TURN) {
             self.serve();
         }
         outcome
@@ -254,6 +256,12 @@ impl Stage {
     #[must_use]
     pub fn totals(&self) -> Totals {
         *self.victim.endpoint.totals()
+    }
+
+    /// What came of the datagrams so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
     }
 
     /// Lets time pass for everybody.

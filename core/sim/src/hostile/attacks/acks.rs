@@ -68,38 +68,56 @@ fn fill(stage: &mut Stage) {
     stage.give(&bytes_of([Frame::Opened { stream: 1, stored_below: 0 }, Frame::Credit(1 << 30)]));
 }
 
-/// One ACK after the other in each datagram, each of a packet that has left.
-pub(super) fn storm(stage: &mut Stage) {
-    for _ in 0..40 {
+/// Receives honestly until the attacked end has as much under way as it may.
+fn grow(stage: &mut Stage) {
+    let mut stored = 0;
+    for _ in 0..30 {
         fill(stage);
-        let sent = stage.channel.seen.saturating_sub(1);
-        let oldest = sent.saturating_sub(250);
-        let mut frames = vec![];
-        for number in oldest..=sent {
-            if stage.channel.got(number) && frames.len() < ROOM {
-                frames.extend(ack(number, number));
-            }
-        }
-        stage.give(&frames);
         stage.pass(1000);
+        stage.give(&stage.channel.ack());
+        let begun = stage.begun();
+        while stored < begun {
+            stored = begun.min(stored + 1000);
+            stage.give(&bytes_of([Frame::Stored { stream: 1, below: stored }]));
+        }
+    }
+    // Some are called lost, and turn out not to be: from then on only time tells what is lost.
+    let sent = stage.channel.seen.saturating_sub(1);
+    fill(stage);
+    stage.pass(1000);
+    let newest = stage.channel.seen.saturating_sub(1);
+    stage.give(&ack(newest, newest));
+    stage.give(&ack_of(&stage.channel.runs_from(sent)));
+    for _ in 0..20 {
+        fill(stage);
+        stage.pass(100);
     }
 }
 
-/// Acknowledges the newest packet, and the older ones when they have been declared lost.
-pub(super) fn late(stage: &mut Stage) {
-    for _ in 0..40 {
-        fill(stage);
+/// One ACK after the other in a datagram, each of one packet, the newest first.
+pub(super) fn storm(stage: &mut Stage) {
+    grow(stage);
+    while stage.lives() {
         let sent = stage.channel.seen.saturating_sub(1);
-        let from = sent.saturating_sub(400);
-        stage.give(&ack(sent, sent));
-        stage.pass(2000);
+        let newest = (0..=sent).rev().filter(|number| stage.channel.got(*number));
         let mut frames = vec![];
-        for number in (from..sent).rev() {
-            if stage.channel.got(number) && frames.len() < ROOM {
-                frames.extend(ack(number, number));
-            }
+        for number in newest.take(ROOM / 8) {
+            frames.extend(ack(number, number));
         }
         stage.give(&frames);
+    }
+}
+
+/// Acknowledges every second of the newest packets, and the others when they have been called lost.
+pub(super) fn late(stage: &mut Stage) {
+    grow(stage);
+    for round in 0..40 {
+        let sent = stage.channel.seen.saturating_sub(1);
+        let every_second = (0..=sent).rev().filter(|number| number % 2 == round % 2 && stage.channel.got(*number));
+        let runs: Vec<_> = every_second.take(300).map(|n| PacketRange { low: n, high: n }).collect();
+        stage.give(&ack_of(&runs));
+        fill(stage);
+        stage.pass(2000);
     }
 }
 

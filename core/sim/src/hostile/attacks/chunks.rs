@@ -10,6 +10,9 @@ use tallylink_core::wire::{Chunk, Frame, Open, varint};
 /// The most bytes of a chunk that fit into a datagram.
 const ROOM: usize = 1380;
 
+/// The most chunks of a packet (wire-format §6).
+const MOST: u64 = 8;
+
 fn part(number: u64, offset: u32, rest: u32, bytes: &[u8]) -> Frame<'_> {
     Frame::Chunk(Chunk { stream: 1, number, offset, rest, bytes })
 }
@@ -83,16 +86,18 @@ pub(super) fn overlaps(stage: &mut Stage) {
     }
 }
 
-/// Fills every slot, and then has the whole list walked for each chunk of a datagram.
+/// Fills every slot, in an order that scatters the list, and then has all of it walked for each chunk of a datagram.
 pub(super) fn held(stage: &mut Stage) {
     give(stage, &bytes_of([open(1, "n")]));
-    for number in 0..2046 {
-        stage.give(&bytes_of([chunk(1, 10_000 + number, &[0])]));
+    for at in 0..2047_u64 {
+        // A step that is coprime to their number visits each once.
+        let number = 10_000 + at * 1213 % 2047;
+        stage.give(&bytes_of([chunk(1, number, &[0])]));
     }
     stage.give(&bytes_of([chunk(1, 1_000_000, &[0])]));
     for round in 0..20 {
         // Behind all but the last one.
-        stage.give(&bytes_of((0..200).map(|_| chunk(1, 20_000, &[0]))));
+        stage.give(&bytes_of((0..MOST).map(|_| chunk(1, 12_046, &[0]))));
         stage.give(&bytes_of([chunk(1, 20_001 + round, &[0])]));
     }
 }
@@ -110,13 +115,29 @@ pub(super) fn released(stage: &mut Stage) {
     }
 }
 
+/// As before, and each of them overlaps with the one before it.
+pub(super) fn released_overlapping(stage: &mut Stage) {
+    give(stage, &bytes_of([open(1, "n")]));
+    let small = vec![0; ROOM];
+    for round in 0..3 {
+        let begin = round * 2041 * 2;
+        for slot in 1..2041 {
+            stage.give(&bytes_of([chunk(1, begin + slot * 2, &small)]));
+        }
+        stage.give(&bytes_of([chunk(1, begin, &small)]));
+    }
+}
+
 pub(super) fn tiny(stage: &mut Stage) {
     give(stage, &bytes_of([open(1, "n")]));
-    const FIT: u64 = 150;
     for round in 0..200 {
-        stage.give(&bytes_of((0..FIT).map(|i| chunk(1, round * FIT + i, &[0]))));
+        stage.give(&bytes_of((0..MOST).map(|i| chunk(1, round * MOST + i, &[0]))));
         // All of it is known by now.
-        stage.give(&bytes_of((0..FIT).map(|i| chunk(1, round * FIT + i, &[0]))));
+        stage.give(&bytes_of((0..MOST).map(|i| chunk(1, round * MOST + i, &[0]))));
+    }
+    for most in [MOST + 1, 150] {
+        give(stage, &bytes_of([open(1, "n")]));
+        stage.give(&bytes_of((0..most).map(|i| chunk(1, i, &[0]))));
     }
 }
 

@@ -51,10 +51,12 @@ pub(super) fn refused(stage: &mut Stage) {
     stage.give(&bytes_of([OPENED, Frame::Credit(1 << 20)]));
     for round in 0..300 {
         stage.push(100, 1000);
-        stage.give(&bytes_of((0..300).map(|i| if i % 2 == 0 {
-            Frame::Refused { stream: 1, reason: 2 }
-        } else {
-            Frame::Opened { stream: 1, stored_below: round / 10 }
+        stage.give(&bytes_of((0..300).map(|i| {
+            if i % 2 == 0 {
+                Frame::Refused { stream: 1, reason: 2 }
+            } else {
+                Frame::Opened { stream: 1, stored_below: round / 10 }
+            }
         })));
         stage.pass(20_000);
     }

@@ -24,6 +24,12 @@ pub struct Attack {
 }
 
 impl Attack {
+    /// Whether the attacked end is a sender with records for its attacker, which may get as many packets as the path takes.
+    #[must_use]
+    pub fn has_data(&self) -> bool {
+        self.on == End::Device
+    }
+
     /// Plays it against an endpoint with these limits, and lets it come to rest. The clock is asked before and after each
     /// datagram.
     ///
@@ -59,13 +65,17 @@ pub const ATTACKS: &[Attack] = &[
     on_gateway("ACKs with ranges of 2^62", &["ack_of_unsent", "bad_frame"], acks::huge_ranges),
     on_gateway("an ACK with counts that nobody announced", &["bad_frame"], acks::unannounced),
     on_device("ACKs of skipped numbers", &["accepted", "ack_of_unsent"], acks::optimistic),
-    on_device("as many ACKs as a datagram holds", &["accepted"], acks::storm),
+    on_device("as many ACKs as a datagram holds", &["accepted", "bad_frame"], acks::storm),
     on_device("ACKs that come late, over and over", &["accepted"], acks::late),
     on_device("counts of marks that cannot be", &["accepted"], acks::marks),
     on_gateway("OPENs without end", &["accepted"], streams::without_end),
     on_gateway("OPENs of one name under ever new ids", &["accepted"], streams::ids_without_end),
     on_gateway("an OPEN that differs from the one before", &["accepted", "open_changed"], streams::changed),
-    on_gateway("chunks of streams that are not open", &["accepted", "before_open", "refused_stream"], streams::not_open),
+    on_gateway(
+        "chunks of streams that are not open",
+        &["accepted", "before_open", "refused_stream"],
+        streams::not_open,
+    ),
     on_gateway("SKIPs without end", &["accepted"], streams::skips),
     on_gateway("QUERYs without end", &["accepted"], streams::queries),
     on_gateway("records above the limit", &["record_too_large"], chunks::too_large),
@@ -74,7 +84,8 @@ pub const ATTACKS: &[Attack] = &[
     on_gateway("parts that overlap", &["accepted"], chunks::overlaps),
     on_gateway("chunks ahead of a gap, in the worst order", &["accepted", "held_full"], chunks::held),
     on_gateway("a gap that closes before all that is held", &["accepted"], chunks::released),
-    on_gateway("as many chunks as a datagram holds", &["accepted"], chunks::tiny),
+    on_gateway("... of pieces that overlap", &["accepted"], chunks::released_overlapping),
+    on_gateway("as many chunks as a datagram holds", &["accepted", "bad_frame"], chunks::tiny),
     on_gateway("records without bytes", &["accepted"], chunks::empty),
     on_device("chunks from a gateway that opened nothing", &["before_open"], chunks::unopened),
     on_device("STORED of what was never pushed", &["stored_unsent"], confirmations::stored_unsent),
