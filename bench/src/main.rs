@@ -16,6 +16,7 @@ mod marks;
 mod options;
 mod path;
 mod process;
+mod raw_peer;
 mod render;
 mod report;
 mod start_up;
@@ -59,6 +60,8 @@ enum Bench {
     DrainQuinn(drain::QuinnRole),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
+    /// What an endpoint makes of a peer that holds a key and seals whatever it likes: each attack, its outcome and its cost.
+    RawPeer(raw_peer::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
     StartUp(start_up::Arguments),
     /// An outbox's journal, opened for `start-up` in a process of its own.
@@ -105,6 +108,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::DrainTallylink(role) => role.run().map(|()| true)?,
         Bench::DrainQuinn(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::RawPeer(arguments) => raw_peer::run(arguments)?,
         Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,

@@ -17,7 +17,7 @@
 //! # Ok::<(), tallylink_sim::Failure>(())
 //! ```
 
-mod arrays;
+pub mod arrays;
 mod audit;
 mod checks;
 mod describe;

@@ -15,5 +15,6 @@ mod stage;
 
 pub use attacks::{ATTACKS, Attack};
 pub use channel::{Channel, Key, WIDE, ack_of, hello, hello_packet};
+pub use node::{Driver, Node, at};
 pub use report::Report;
 pub use stage::{Clock, Stage};

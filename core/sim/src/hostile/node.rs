@@ -6,23 +6,25 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use tallylink_core::crypto::{Psk, Soft, SoftKey};
 use tallylink_core::{
-    Accept, Batch, BootSeed, Config, Deliver, Discard, Ecn, End, Endpoint, Epoch, Event, Full, Handled, InIx, Instant,
-    KeyId, Open, Path, PeerId, PeerIx, Position, Provision, Refusal,
+    Accept, Batch, BootSeed, Config, Deliver, Discard, Ecn, End, Endpoint, Epoch, Event, Full, Handled, InIx, Instant, KeyId, Open, OutStream, Path, PeerId, PeerIx, Position, Provision, Refusal,
 };
 
 /// Streams that the driver has room for, all peers together.
 const STREAMS: usize = 128;
 
-/// An endpoint with two peers.
-pub(super) struct Node {
-    pub(super) endpoint: Endpoint<Soft, Arrays<SoftKey>>,
-    pub(super) driver: Driver,
-    pub(super) address: SocketAddr,
+/// An endpoint with two peers, and what it gives its records to.
+pub struct Node<D = Driver> {
+    /// The endpoint.
+    pub endpoint: Endpoint<Soft, Arrays<SoftKey>>,
+    /// The driver's part in receiving.
+    pub driver: D,
+    /// Where it is.
+    pub address: SocketAddr,
 }
 
 /// Takes records, keeps none, and stores each at once.
 #[derive(Default)]
-pub(super) struct Driver {
+pub struct Driver {
     names: HashMap<(PeerIx, String), InIx>,
     streams: Vec<(Epoch, Position)>,
     /// Calls of [`Deliver`].
@@ -32,10 +34,14 @@ pub(super) struct Driver {
     owners: Vec<PeerIx>,
 }
 
-impl Node {
-    /// An end whose peers have these ids and keys.
-    pub(super) fn new(config: &Config, end: End, address: &str, peers: [(PeerId, Key); 2]) -> Self {
-        let sizes = Sizes { peers: 2, links: 2, inbound: STREAMS, outbound: 2, ring: 2 << RING_BITS };
+impl<D: Deliver> Node<D> {
+    /// An end whose peers have these ids and keys, and two streams to send, each with a ring of 2^`ring_bits` bytes.
+    ///
+    /// # Panics
+    /// The address is none, or a limit is out of range.
+    #[must_use]
+    pub fn new(config: &Config, end: End, address: &str, peers: [(PeerId, Key); 2], ring_bits: u32, driver: D) -> Self {
+        let sizes = Sizes { peers: 2, links: 2, inbound: STREAMS, outbound: 2, ring: 2 << ring_bits };
         let arrays = Arrays::new(config, sizes);
         let address: SocketAddr = address.parse().expect("an address");
         let seed = BootSeed::entropy([address.port() as u8; 16]);
@@ -44,22 +50,22 @@ impl Node {
             let provision = Provision::new(id, end, KeyId(1), Psk::from_bytes(key));
             endpoint.add_peer(PeerIx(at), provision).expect("the slot is empty");
         }
-        Self { endpoint, driver: Driver::default(), address }
+        Self { endpoint, driver, address }
     }
 
-    pub(super) fn take(&mut self, now: u64, from: SocketAddr, bytes: &mut [u8]) -> Result<Handled, Discard> {
+    /// Takes a datagram.
+    ///
+    /// # Errors
+    /// Why it had no effect.
+    pub fn take(&mut self, now: u64, from: SocketAddr, bytes: &mut [u8]) -> Result<Handled, Discard> {
         self.endpoint.handle_datagram(at(now), &Path::to(from), Ecn::NotEct, bytes, &mut self.driver)
     }
 
-    /// Everything that was delivered is stored.
-    pub(super) fn store(&mut self, now: u64) {
-        for (stream, (epoch, next)) in self.driver.streams.iter().enumerate() {
-            self.endpoint.stored(at(now), InIx(stream as u32), *epoch, next.number);
-        }
-    }
-
     /// Everything that leaves now, and where to.
-    pub(super) fn transmit(&mut self, now: u64) -> Vec<(SocketAddr, Vec<u8>)> {
+    ///
+    /// # Panics
+    /// It does not stop sending.
+    pub fn transmit(&mut self, now: u64) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut sent = vec![];
         while let Some(envelope) = self.endpoint.peek_transmit(at(now)) {
             let mut bytes = vec![0; usize::from(envelope.len)];
@@ -73,16 +79,31 @@ impl Node {
         sent
     }
 
-    pub(super) fn timeout(&self) -> u64 {
+    /// When its next timer fires.
+    #[must_use]
+    pub fn timeout(&self) -> u64 {
         self.endpoint.next_timeout().map_or(u64::MAX, Instant::as_micros)
+    }
+
+    /// A stream that is sent.
+    #[must_use]
+    pub fn outbound(&self, stream: usize) -> &OutStream {
+        &self.endpoint.storage().outbound()[stream]
     }
 }
 
-/// Bytes of one stream's ring, as a power of two.
-pub(super) const RING_BITS: u32 = 23;
+impl Node {
+    /// Everything that was delivered is stored.
+    pub(super) fn store(&mut self, now: u64) {
+        for (stream, (epoch, next)) in self.driver.streams.iter().enumerate() {
+            self.endpoint.stored(at(now), InIx(stream as u32), *epoch, next.number);
+        }
+    }
+}
 
 /// Microseconds as the core counts them.
-pub(super) fn at(us: u64) -> Instant {
+#[must_use]
+pub fn at(us: u64) -> Instant {
     Instant::from_micros(us)
 }
 

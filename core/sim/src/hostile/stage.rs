@@ -1,7 +1,7 @@
 //! An endpoint with two peers: one is played by an attack, the other is a real one that wants its records delivered.
 
 use super::channel::{Channel, Key, WIDE, hello, hello_packet};
-use super::node::{Node, RING_BITS, at};
+use super::node::{Driver, Node, at};
 use super::report::Report;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -51,17 +51,18 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Both sessions live, and the real peer's first record is delivered. `on` is the end that is attacked.
+    /// Both sessions live, and the real peer's first record is delivered. `on` is the end that is attacked; its streams have
+    /// rings of 2^`ring_bits` bytes.
     #[must_use]
-    pub fn new(on: End, config: &Config, clock: Clock) -> Self {
+    pub fn new(on: End, config: &Config, ring_bits: u32, clock: Clock) -> Self {
         let (victim, other) = match on {
             End::Gateway => ("10.0.0.1:2000", End::Device),
             End::Device => ("10.0.0.1:1000", End::Gateway),
         };
         let raw: SocketAddr = "10.0.0.66:6666".parse().expect("an address");
-        let victim = Node::new(config, on, victim, KEYS);
+        let victim = Node::new(config, on, victim, KEYS, ring_bits, Driver::default());
         // To the real peer the attacked end is its second peer, too; its first never shows up.
-        let real = Node::new(config, other, "10.0.0.2:3000", KEYS);
+        let real = Node::new(config, other, "10.0.0.2:3000", KEYS, ring_bits, Driver::default());
         let mut stage = Self {
             now: 0,
             channel: unlinked(),
@@ -78,15 +79,15 @@ impl Stage {
             clock,
             report: Report::default(),
         };
-        stage.begin();
+        stage.begin(ring_bits);
         stage.renew();
         stage.report = Report::default();
         stage
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, ring_bits: u32) {
         let (name, source) = (Name::new("s").expect("a name"), EpochSource::FirstSession);
-        let ring = |of: u32| of << RING_BITS..(of + 1) << RING_BITS;
+        let ring = |of: u32| of << ring_bits..(of + 1) << ring_bits;
         let (to_raw, to_real) = (Path::to(self.raw), Path::to(self.real.address));
         let victim = &mut self.victim.endpoint;
         match self.on {
@@ -296,7 +297,7 @@ impl Stage {
 
     fn stored(&self) -> u64 {
         let sender = if self.on == End::Gateway { &self.real } else { &self.victim };
-        sender.endpoint.storage().outbound()[1].stored_below()
+        sender.outbound(1).stored_below()
     }
 
     fn next(&self) -> u64 {

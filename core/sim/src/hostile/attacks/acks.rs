@@ -43,7 +43,6 @@ pub(super) fn huge_ranges(stage: &mut Stage) {
 }
 
 pub(super) fn unannounced(stage: &mut Stage) {
-    // A gateway that does not want marks would end the session; one that does takes nonsense counts as none.
     give(stage, &[13, 0, 0, 0, 0, 0xff]);
 }
 

@@ -11,6 +11,9 @@ use super::report::Report;
 use super::stage::{Clock, Stage};
 use tallylink_core::{Config, End};
 
+/// Bytes of a ring, as a power of two: as much under way as the largest table of packets has.
+const RING_BITS: u32 = 23;
+
 /// Something that the holder of a key may do.
 #[derive(Clone, Copy)]
 pub struct Attack {
@@ -37,7 +40,7 @@ impl Attack {
     /// The real peer was not served, or its session ended.
     #[must_use]
     pub fn run(&self, config: &Config, clock: Clock) -> Report {
-        let mut stage = Stage::new(self.on, config, clock);
+        let mut stage = Stage::new(self.on, config, RING_BITS, clock);
         (self.play)(&mut stage);
         stage.pass(10_000_000);
         stage.serve();
@@ -63,7 +66,7 @@ pub const ATTACKS: &[Attack] = &[
     on_gateway("ACKs of what was never sent", &["ack_of_unsent"], acks::of_unsent),
     on_device("ACKs of what was never sent, at a device", &["ack_of_unsent"], acks::of_unsent),
     on_gateway("ACKs with ranges of 2^62", &["ack_of_unsent", "bad_frame"], acks::huge_ranges),
-    on_gateway("an ACK with counts that nobody announced", &["bad_frame"], acks::unannounced),
+    on_gateway("an ACK with counts, cut short", &["bad_frame"], acks::unannounced),
     on_device("ACKs of skipped numbers", &["accepted", "ack_of_unsent"], acks::optimistic),
     on_device("as many ACKs as a datagram holds", &["accepted", "bad_frame"], acks::storm),
     on_device("ACKs that come late, over and over", &["accepted"], acks::late),
@@ -84,7 +87,7 @@ pub const ATTACKS: &[Attack] = &[
     on_gateway("parts that overlap", &["accepted"], chunks::overlaps),
     on_gateway("chunks ahead of a gap, in the worst order", &["accepted", "held_full"], chunks::held),
     on_gateway("a gap that closes before all that is held", &["accepted"], chunks::released),
-    on_gateway("... of pieces that overlap", &["accepted"], chunks::released_overlapping),
+    on_gateway("a gap that closes before pieces that overlap", &["accepted"], chunks::released_overlapping),
     on_gateway("as many chunks as a datagram holds", &["accepted", "bad_frame"], chunks::tiny),
     on_gateway("records without bytes", &["accepted"], chunks::empty),
     on_device("chunks from a gateway that opened nothing", &["before_open"], chunks::unopened),

@@ -42,7 +42,11 @@ fn check_ranges(frame: &Frame<'_>) {
         return;
     };
     let mut above: Option<u64> = None;
-    for range in ranges {
+    for (at, mut range) in ranges.into_iter().enumerate() {
+        if crate::planted::here() && at == 3 {
+            // The fourth range is read as if it touched the third.
+            range.high = above.unwrap_or(0).saturating_sub(1);
+        }
         assert!(range.low <= range.high, "{range:?} is empty");
         let apart = above.is_none_or(|low| range.high + 1 < low);
         assert!(apart, "{range:?} touches the range above it, which begins at {above:?}");
