@@ -21,7 +21,10 @@ struct Play {
     sender: Node<Inbox>,
     gateway: Channel,
     pushed: Stream,
-    /// The records below have been seen whole.
+    /// OPEN has been heard.
+    opened: bool,
+    /// Which of the bytes have arrived, and below which record all have.
+    arrived: Vec<bool>,
     seen: u64,
     stored: u64,
 }
@@ -58,9 +61,8 @@ impl Play {
         sender.endpoint.connect(at(0), PeerIx(0), to).expect("a peer");
         let hello = sender.transmit(0);
         let (gateway, mut welcome) = Channel::gateway(KEY, &hello[0].1, WIDE).expect("a HELLO");
-        let mut play = Self { now: 0, sender, gateway, pushed: Stream::new(), seen: 0, stored: 0 };
+        let mut play = Self { now: 0, sender, gateway, pushed: Stream::new(), opened: false, arrived: vec![], seen: 0, stored: 0 };
         assert_eq!(play.take(&mut welcome), Ok(Handled::Session));
-        play.say(&[Frame::Opened { stream: 1, stored_below: 0 }]);
         play
     }
 
@@ -99,6 +101,9 @@ impl Play {
 
     /// The receiver has stored some of what it has seen.
     fn store(&mut self, more: u64) {
+        if !self.opened {
+            return;
+        }
         self.stored = (self.stored + more).min(self.seen);
         self.say(&[Frame::Stored { stream: 1, below: self.stored }]);
     }
@@ -121,10 +126,15 @@ impl Play {
             let Some(frames) = self.gateway.open(&packet) else { continue };
             let mut r = Reader::new(&frames);
             while !r.is_empty() {
-                if let Frame::Chunk(chunk) = Frame::parse(&mut r).expect("a frame") {
-                    self.see(&chunk);
+                match Frame::parse(&mut r).expect("a frame") {
+                    Frame::Chunk(chunk) => self.see(&chunk),
+                    Frame::Open(_) => self.opened = true,
+                    _ => {}
                 }
             }
+        }
+        if self.opened {
+            self.say(&[Frame::Opened { stream: 1, stored_below: self.stored }]);
         }
     }
 
@@ -137,11 +147,13 @@ impl Play {
         }
         assert_eq!(chunk.bytes, expected, "the bytes at {}+{}", chunk.number, chunk.offset);
         assert_eq!(chunk.rest, self.pushed.rest(from), "what is left at {}+{}", chunk.number, chunk.offset);
-        let (seen, _) = self.pushed.position(from + chunk.bytes.len());
-        let (begins, _) = self.pushed.position(from);
-        if begins <= self.seen {
-            self.seen = self.seen.max(seen);
-        }
+        self.arrived.resize(self.pushed.bytes.len(), false);
+        self.arrived[from..from + chunk.bytes.len()].fill(true);
+        let whole = |seen: u64| {
+            let record = self.pushed.starts[seen as usize]..self.pushed.starts[seen as usize + 1];
+            self.arrived[record].iter().all(|arrived| *arrived)
+        };
+        self.seen = (self.seen..self.pushed.len()).find(|seen| !whole(*seen)).unwrap_or(self.pushed.len());
     }
 
     fn acknowledge(&mut self) {
@@ -164,7 +176,7 @@ impl Play {
             if self.stored == self.pushed.len() {
                 return;
             }
-            self.say(&[Frame::Opened { stream: 1, stored_below: 0 }, Frame::Credit(1 << 20)]);
+            self.say(&[Frame::Credit(1 << 20)]);
             self.transmit(false);
             self.acknowledge();
             self.store(u64::MAX >> 1);
