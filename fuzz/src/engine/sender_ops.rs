@@ -61,7 +61,8 @@ impl Play {
         sender.endpoint.connect(at(0), PeerIx(0), to).expect("a peer");
         let hello = sender.transmit(0);
         let (gateway, mut welcome) = Channel::gateway(KEY, &hello[0].1, WIDE).expect("a HELLO");
-        let mut play = Self { now: 0, sender, gateway, pushed: Stream::new(), opened: false, arrived: vec![], seen: 0, stored: 0 };
+        let mut play =
+            Self { now: 0, sender, gateway, pushed: Stream::new(), opened: false, arrived: vec![], seen: 0, stored: 0 };
         assert_eq!(play.take(&mut welcome), Ok(Handled::Session));
         play
     }

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use tallylink_core::crypto::{Psk, Soft, SoftKey};
 use tallylink_core::{
-    Accept, Batch, BootSeed, Config, Deliver, Discard, Ecn, End, Endpoint, Epoch, Event, Full, Handled, InIx, Instant, KeyId, Open, OutStream, Path, PeerId, PeerIx, Position, Provision, Refusal,
+    Accept, Batch, BootSeed, Config, Deliver, Discard, Ecn, End, Endpoint, Epoch, Event, Full, Handled, InIx, Instant,
+    KeyId, Open, OutStream, Path, PeerId, PeerIx, Position, Provision, Refusal,
 };
 
 /// Streams that the driver has room for, all peers together.

@@ -3,7 +3,7 @@
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Appends two digits a byte.
-pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     for byte in bytes {
         out.push(DIGITS[usize::from(byte >> 4)]);
         out.push(DIGITS[usize::from(byte & 15)]);
@@ -11,7 +11,7 @@ pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// The bytes that exactly `2 * N` digits of either case stand for.
-pub(crate) fn decode<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+pub fn decode<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     if digits.len() != 2 * N {
         return None;
     }

@@ -39,7 +39,8 @@ pub enum PrivateFileError {
 }
 
 impl PrivateFileError {
-    pub(crate) fn exit(&self) -> Exit {
+    /// What a program ends with that it stops.
+    pub fn exit(&self) -> Exit {
         match self {
             Self::Mode { .. } | Self::Owner { .. } => Exit::Permission,
             Self::Open { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,

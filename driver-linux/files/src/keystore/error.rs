@@ -66,7 +66,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn exit(&self) -> Exit {
+    /// What a program ends with that it stops.
+    pub fn exit(&self) -> Exit {
         match self {
             Self::File(PrivateFileError::Open { error, .. }) if error.kind() != io::ErrorKind::PermissionDenied => {
                 Exit::KeyStore
