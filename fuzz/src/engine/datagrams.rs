@@ -20,8 +20,8 @@ pub fn datagrams(data: &[u8]) {
     let mut stage = Stage::new(on, &limits(), 14, || 0);
     for _ in 0..MOST {
         let Some(step) = bytes.byte() else { break };
-        if !stage.lives() {
-            stage.renew();
+        if !stage.lives() && !stage.try_renew() {
+            break;
         }
         match step {
             0..=0xdf => {
@@ -35,7 +35,8 @@ pub fn datagrams(data: &[u8]) {
                 stage.push(usize::from(step - 0xe7), 100);
             }
             0xf0..=0xf7 => stage.channel.next = stage.channel.next.saturating_add(1 << (step - 0xf0)),
-            _ => stage.renew(),
+            _ if on == End::Gateway => stage.renew(),
+            _ => {}
         }
     }
     stage.serve();

@@ -88,7 +88,7 @@ impl Play {
         let from = from % self.sent.bytes.len();
         let (number, offset) = self.sent.position(from);
         let (from, offset) = if offset < 2 { (from - offset as usize, 0) } else { (from, offset) };
-        let mut end = (from + len.max(1)).min(self.sent.bytes.len());
+        let mut end = (from + len.clamp(1, 1200)).min(self.sent.bytes.len());
         // Nor does it end there.
         if let (_, 1) = self.sent.position(end) {
             end += 1;

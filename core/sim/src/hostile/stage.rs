@@ -25,6 +25,9 @@ const TURN: u64 = 64;
 /// A record of the real peer may take so long.
 const PATIENCE_US: u64 = 20_000_000;
 
+/// A device repeats its HELLO sooner than this.
+const LONGEST_SILENCE_US: u64 = 120_000_000;
+
 /// Tells nanoseconds from any point in time on.
 pub type Clock = fn() -> u64;
 
@@ -112,10 +115,18 @@ impl Stage {
     /// # Panics
     /// The attacked end does not let it.
     pub fn renew(&mut self) {
+        assert!(self.try_renew(), "the device asks for no session");
+    }
+
+    /// ... unless a device that is attacked needs none.
+    pub fn try_renew(&mut self) -> bool {
         self.nonce += 1;
         self.pass(BETWEEN_HELLOS_US);
         match self.on {
-            End::Gateway => self.ask(),
+            End::Gateway => {
+                self.ask();
+                true
+            }
             End::Device => self.answer(),
         }
     }
@@ -168,26 +179,26 @@ impl Stage {
         self.channel.use_label(label.expect("the gateway names its label"));
     }
 
-    fn answer(&mut self) {
-        let until = self.now + 600_000_000;
-        let hello = loop {
-            let hello = self.strange.iter().position(|packet| packet.starts_with(&[0, 1]));
-            if let Some(at) = hello {
-                break self.strange.swap_remove(at);
-            }
-            assert!(self.now < until, "the device asks for no session");
-            let next = self.victim.timeout().min(self.now + 100_000);
-            self.run(next.max(self.now + 1));
-        };
-        self.strange.clear();
+    fn answer(&mut self) -> bool {
+        let until = self.now + LONGEST_SILENCE_US;
         // Nothing of what it states holds the attacked end back.
         let limits = Limits { held: u16::MAX, ack_window: 1 << 20, ..WIDE };
-        let (channel, mut welcome) = Channel::gateway(KEYS[0].1, &hello, limits).expect("a HELLO");
-        self.heard.clear();
-        let handled = self.victim.take(self.now, self.raw, &mut welcome);
-        assert_eq!(handled, Ok(Handled::Session), "the device takes the WELCOME");
-        self.channel = channel;
-        self.flush();
+        while self.now < until {
+            let hellos = std::mem::take(&mut self.strange);
+            if let Some(hello) = hellos.iter().rfind(|packet| packet.starts_with(&[0, 1])) {
+                let (channel, mut welcome) = Channel::gateway(KEYS[0].1, hello, limits).expect("a HELLO");
+                self.heard.clear();
+                // It may have given that exchange up.
+                if self.victim.take(self.now, self.raw, &mut welcome) == Ok(Handled::Session) {
+                    self.channel = channel;
+                    self.flush();
+                    return true;
+                }
+            }
+            let next = self.victim.timeout().min(self.now + 100_000);
+            self.run(next.max(self.now + 1));
+        }
+        false
     }
 
     /// Whether the raw peer's session lives.

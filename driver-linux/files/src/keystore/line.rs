@@ -71,7 +71,8 @@ pub(super) fn push_gone(out: &mut Zeroizing<Vec<u8>>, peer: PeerId, key_id: KeyI
 /// What a line says; `None` stands for one longer than any that was ever written.
 pub(super) fn decode(text: Option<&[u8]>) -> Result<Line, BadLine> {
     let text = text.ok_or(BadLine::Checksum)?;
-    if text.first() == Some(&b'#') {
+    // An empty line has no byte that could be made the beginning of a comment, so it is one.
+    if matches!(text.first(), None | Some(b'#')) {
         return Ok(Line::Comment);
     }
     let (body, sum) = text.split_last_chunk::<9>().ok_or(BadLine::Checksum)?;

@@ -37,6 +37,17 @@ fn the_next_change_sets_damaged_lines_aside_and_keeps_them() {
     assert_eq!((contents.peers.len(), contents.damaged.len()), (3, 0));
 }
 
+/// There is no byte in it to be set aside by: it would be reported after every change.
+#[test]
+fn an_empty_line_is_no_damage() {
+    let fixture = Fixture::with_peers(&["a", "b"]);
+    let begin = fixture.text().find('\n').unwrap();
+    fixture.tamper(|bytes| bytes.insert(begin, b'\n'));
+    assert!(fixture.store.read().unwrap().is_whole());
+    fixture.store.edit().unwrap().add(&[new_peer("c")], 0).unwrap();
+    assert_eq!(fixture.names(), ["a", "b", "c"]);
+}
+
 #[test]
 fn an_unfinished_last_line_is_not_read_and_the_next_change_cuts_it_off() {
     let fixture = Fixture::with_peers(&["a", "b"]);
