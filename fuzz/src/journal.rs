@@ -98,7 +98,15 @@ impl Sample {
         let hit = |name: &String, place: &Range<u64>| {
             changed.entries.iter().any(|(of, range)| of == name && range.start < place.end && place.start < range.end)
         };
-        let whole = self.entries.iter().filter(|(name, place, _)| !hit(name, place));
+        // What a segment begins with says whose its chunks are. One such entry can be missed; two cannot.
+        let heads = |of: &String| {
+            let in_segment = self.entries.iter().filter(move |(name, _, _)| name == of);
+            in_segment
+                .take_while(|(_, _, numbers)| numbers.is_empty())
+                .filter(|(name, place, _)| hit(name, place))
+                .count()
+        };
+        let whole = self.entries.iter().filter(|(name, place, _)| !hit(name, place) && heads(name) < 2);
         whole.flat_map(|(_, _, numbers)| numbers.clone()).collect()
     }
 }
