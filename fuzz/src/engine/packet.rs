@@ -4,7 +4,7 @@ use tallylink_core::wire::{NoRoom, Packet, Writer};
 
 /// Parses `data` as a datagram, and writes the part that is not sealed again: the datagram must begin with it.
 pub fn packet(data: &[u8]) {
-    let mut planted = [0; 12];
+    let mut planted = [0; 40];
     let Ok(packet) = parse(data, &mut planted) else {
         return;
     };
@@ -17,8 +17,8 @@ pub fn packet(data: &[u8]) {
     assert_eq!(written.len(), length(&packet), "the stated length of {packet:?}");
 }
 
-fn parse<'a>(data: &'a [u8], planted: &'a mut [u8; 12]) -> Result<Packet<'a>, tallylink_core::wire::Malformed> {
-    if let Some(front) = data.first_chunk::<12>()
+fn parse<'a>(data: &'a [u8], planted: &'a mut [u8; 40]) -> Result<Packet<'a>, tallylink_core::wire::Malformed> {
+    if let Some(front) = data.first_chunk::<40>()
         && crate::planted::here()
         && data[0] & 0xcf == 0x41
     {
