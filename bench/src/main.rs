@@ -23,6 +23,7 @@ mod path;
 mod process;
 mod push;
 mod queue;
+mod raw_peer;
 mod render;
 mod report;
 mod start_up;
@@ -88,6 +89,8 @@ enum Bench {
     QueueReceiver(queue::QueueRole),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
+    /// What an endpoint makes of a peer that holds a key and seals whatever it likes: each attack, its outcome and its cost.
+    RawPeer(raw_peer::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
     StartUp(start_up::Arguments),
     /// An outbox's journal, opened for `start-up` in a process of its own.
@@ -145,6 +148,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Queue(arguments) => queue::run(arguments)?,
         Bench::QueueReceiver(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
+        Bench::RawPeer(arguments) => raw_peer::run(arguments)?,
         Bench::Fill(arguments) => fill::run(arguments)?,
         Bench::Journal(arguments) => journal::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,

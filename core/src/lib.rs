@@ -72,6 +72,8 @@ pub mod wire;
 
 mod endpoint;
 mod fixed;
+#[cfg(feature = "internals")]
+pub mod internals;
 mod ring;
 mod window;
 

@@ -100,6 +100,8 @@ pub(crate) struct Inbound {
     pub(crate) was_busy: bool,
     /// BUSY was said because no slot was free; CREDIT follows the next packet that is taken.
     pub(crate) held_full: bool,
+    /// A gap has closed before more than one packet's work lets go: the rest follows with the next packets.
+    pub(crate) unreleased: bool,
 }
 
 /// The sending side of a link.
@@ -247,6 +249,7 @@ impl<K> Link<K> {
                 held: 0,
                 was_busy: false,
                 held_full: false,
+                unreleased: false,
             },
             flight: Flight::default(),
             rtt: Rtt::remembered(rtt),

@@ -46,7 +46,12 @@ pub struct Peer {
     pub(crate) end: Option<End>,
     pub(crate) news: News,
     pub(crate) path_validated: bool,
+    /// Gateway end: in the high bits the low ones of a second, in the low bits how often sixteen HELLOs were answered in it.
+    pub(crate) answers: u8,
 }
+
+/// Sixteen times as many HELLOs of one peer are answered in a second: replayed ones leave the other peers their answers.
+const ANSWERS_PER_SECOND: u8 = 15;
 
 const _: () = assert!(size_of::<Peer>() <= 256);
 
@@ -56,9 +61,15 @@ pub(crate) struct News {
     pub(crate) listed: bool,
     pub(crate) connected: bool,
     pub(crate) moved: bool,
-    pub(crate) id_used_twice: bool,
     pub(crate) ended: Option<Fault>,
-    pub(crate) rejected: Option<RejectReason>,
+    pub(crate) set_up: Option<SetUp>,
+}
+
+/// What setting a session up has shown: the one only a device end is told, the other only a gateway end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SetUp {
+    Rejected(RejectReason),
+    IdUsedTwice,
 }
 
 /// Everything of a session that must outlive its link.
@@ -157,6 +168,7 @@ impl Default for Peer {
             end: None,
             news: News::default(),
             path_validated: false,
+            answers: 0,
         }
     }
 }
@@ -165,6 +177,17 @@ impl Peer {
     /// The key with this id.
     pub(crate) fn key(&self, id: KeyId) -> Option<&Psk> {
         self.keys.iter().flatten().find(|(k, _)| *k == id).map(|(_, key)| key)
+    }
+
+    /// Whether this second's answers to the peer's HELLOs are used up; every sixteenth of all answers is counted.
+    pub(crate) fn may_be_answered(&mut self, now: Instant, counted: bool) -> bool {
+        let second = (now.as_micros().wrapping_div(1_000_000) as u8) << 4;
+        if self.answers & 0xf0 != second {
+            self.answers = second;
+        }
+        let may = self.answers & 0x0f < ANSWERS_PER_SECOND;
+        self.answers = self.answers.wrapping_add(u8::from(may && counted));
+        may
     }
 
     /// The key that a device end uses: the newest, which is kept first.

@@ -298,10 +298,12 @@ pub struct Held {
     pub(crate) start: Position,
     pub(crate) rest: u32,
     pub(crate) len: u16,
+    /// How many records start in it.
+    pub(crate) starts: u16,
 }
 
 impl Default for Held {
     fn default() -> Self {
-        Self { next: u32::MAX, start: Position::default(), rest: 0, len: 0 }
+        Self { next: u32::MAX, start: Position::default(), rest: 0, len: 0, starts: 0 }
     }
 }

@@ -1,39 +1,35 @@
-//! Replays the fuzzers' committed corpus, so that what they once reached stays reached without a nightly compiler.
+//! Replays the fuzzers' committed corpora over the protocol's core.
 
-use std::fs;
-use std::path::Path;
+#[path = "../../fuzz/src/engine/mod.rs"]
+pub mod engine;
+#[path = "../../fuzz/src/planted.rs"]
+mod planted;
+#[path = "../../fuzz/src/replay.rs"]
+pub mod replay;
 
-#[path = "../../fuzz/src/lib.rs"]
-pub mod fuzz;
+/// The checkout.
+const TOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-#[test]
-fn the_corpus_of_frames_breaks_no_rule() {
-    replay("frames", fuzz::frames);
+macro_rules! replayed {
+    ($($test:ident: $target:ident,)*) => {
+        $(
+            #[test]
+            fn $test() {
+                replay::replay(TOP, stringify!($target), engine::$target);
+            }
+        )*
+    };
 }
 
-#[test]
-fn the_corpus_of_numbers_breaks_no_rule() {
-    replay("numbers", fuzz::numbers);
-}
-
-#[test]
-fn the_corpus_of_packets_breaks_no_rule() {
-    replay("packets", fuzz::packets);
-}
-
-/// Runs a target on every file of its corpus, and on every beginning of it. The file's name is printed on a failure.
-fn replay(name: &str, target: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
-    let entries = fs::read_dir(folder.join(name)).expect("the corpus is in the checkout");
-    let mut replayed = 0;
-    for entry in entries {
-        let path = entry.expect("the corpus is readable").path();
-        println!("replaying {}", path.display());
-        let input = fs::read(&path).expect("the corpus is readable");
-        for end in 0..=input.len() {
-            target(&input[..end]);
-        }
-        replayed += 1;
-    }
-    assert!(replayed > 0, "no corpus of {name}");
+replayed! {
+    the_corpus_of_varint_breaks_no_rule: varint,
+    the_corpus_of_numbers_breaks_no_rule: numbers,
+    the_corpus_of_packet_breaks_no_rule: packet,
+    the_corpus_of_frames_breaks_no_rule: frames,
+    the_corpus_of_handshake_breaks_no_rule: handshake,
+    the_corpus_of_datagrams_breaks_no_rule: datagrams,
+    the_corpus_of_sender_ops_breaks_no_rule: sender_ops,
+    the_corpus_of_receiver_ops_breaks_no_rule: receiver_ops,
+    the_corpus_of_ack_window_breaks_no_rule: ack_window,
+    the_corpus_of_ring_breaks_no_rule: ring,
 }

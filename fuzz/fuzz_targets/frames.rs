@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| tallylink_fuzz::frames(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tallylink_fuzz::engine::frames(data));

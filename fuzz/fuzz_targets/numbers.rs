@@ -1,5 +1,5 @@
-//! Arbitrary bytes as varints and packet numbers.
+//! Arbitrary bytes as packet numbers.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| tallylink_fuzz::numbers(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tallylink_fuzz::engine::numbers(data));

@@ -4,7 +4,7 @@ use tallylink_core::{Config, Held, InStream, Link, LinkIx, OutStream, Parts, Pee
 
 /// Vectors for one endpoint.
 #[derive(Debug)]
-pub(crate) struct Arrays<K> {
+pub struct Arrays<K> {
     peers: Vec<Peer>,
     links: Vec<Link<K>>,
     inbound: Vec<InStream>,
@@ -19,23 +19,23 @@ pub(crate) struct Arrays<K> {
 
 /// How many of what there can be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
+pub struct Sizes {
     /// Peers.
-    pub(crate) peers: usize,
+    pub peers: usize,
     /// Active peers.
-    pub(crate) links: usize,
+    pub links: usize,
     /// Received streams, all peers together.
-    pub(crate) inbound: usize,
+    pub inbound: usize,
     /// Sent streams, all peers together.
-    pub(crate) outbound: usize,
+    pub outbound: usize,
     /// Bytes of all rings.
-    pub(crate) ring: usize,
+    pub ring: usize,
 }
 
 impl<K> Arrays<K> {
     /// Empty arrays for these limits.
     #[must_use]
-    pub(crate) fn new(config: &Config, sizes: Sizes) -> Self {
+    pub fn new(config: &Config, sizes: Sizes) -> Self {
         let Sizes { peers, links, inbound, outbound, ring } = sizes;
         let held = usize::from(config.held);
         Self {
@@ -54,8 +54,14 @@ impl<K> Arrays<K> {
 
     /// The streams that are sent.
     #[must_use]
-    pub(crate) fn outbound(&self) -> &[OutStream] {
+    pub fn outbound(&self) -> &[OutStream] {
         &self.outbound
+    }
+
+    /// A provisioned peer.
+    #[must_use]
+    pub fn peer(&self, at: PeerIx) -> &Peer {
+        &self.peers[at.at()]
     }
 }
 

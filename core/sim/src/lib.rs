@@ -17,12 +17,13 @@
 //! # Ok::<(), tallylink_sim::Failure>(())
 //! ```
 
-mod arrays;
+pub mod arrays;
 mod audit;
 mod checks;
 mod describe;
 mod end;
 mod faults;
+pub mod hostile;
 mod inbox;
 mod ledger;
 mod log;

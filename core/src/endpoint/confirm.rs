@@ -62,13 +62,8 @@ impl<C: Crypto> Cx<'_, C> {
             link.say.credit = true;
             link.say.busy = false;
             let at = link.peer;
-            let mut each = self.p.peers.get(at.at()).map(|p| p.first_in).unwrap_or_default();
-            while let Some(stream) = each.some() {
-                if let Err(why) = self.release_held(ix, stream, to) {
-                    self.fault(at, why);
-                    break;
-                }
-                each = self.p.inbound.get(stream.at()).map(|s| s.next_of_peer).unwrap_or_default();
+            if let Err(why) = self.release_all(ix, at, to) {
+                self.fault(at, why);
             }
             self.wake(ix);
         }

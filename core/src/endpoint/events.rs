@@ -4,7 +4,7 @@ use super::Cx;
 use crate::crypto::Crypto;
 use crate::event::Event;
 use crate::ids::{OutIx, PeerIx};
-use crate::peer::News;
+use crate::peer::{News, SetUp};
 use crate::stream::OutNews;
 
 impl<C: Crypto> Cx<'_, C> {
@@ -46,11 +46,10 @@ impl<C: Crypto> Cx<'_, C> {
             if core::mem::take(&mut news.connected) {
                 return Some(Event::Connected(ix));
             }
-            if let Some(reason) = news.rejected.take() {
-                return Some(Event::Rejected(ix, reason));
-            }
-            if core::mem::take(&mut news.id_used_twice) {
-                return Some(Event::IdUsedTwice(ix));
+            match news.set_up.take() {
+                Some(SetUp::Rejected(reason)) => return Some(Event::Rejected(ix, reason)),
+                Some(SetUp::IdUsedTwice) => return Some(Event::IdUsedTwice(ix)),
+                None => {}
             }
             if core::mem::take(&mut news.moved) {
                 return Some(Event::Moved(ix));

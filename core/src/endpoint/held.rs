@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 
 impl<C: Crypto> Cx<'_, C> {
     /// Keeps a chunk until the gap before it closes.
-    pub(super) fn hold(&mut self, ix: LinkIx, stream: InIx, chunk: &Chunk<'_>) -> Result<(), NoSlot> {
+    pub(super) fn hold(&mut self, ix: LinkIx, stream: InIx, chunk: &Chunk<'_>, starts: u32) -> Result<(), NoSlot> {
         let start = Position { number: chunk.number, offset: chunk.offset };
         let (slot, fresh) = match self.held_place(stream, start) {
             Place::Behind(before) => (self.st.free_held, Some(before)),
@@ -34,7 +34,7 @@ impl<C: Crypto> Cx<'_, C> {
         let space = self.p.slots.get_mut(at..at.saturating_add(slot_len)).ok_or(NoSlot)?;
         let space = space.get_mut(..chunk.bytes.len()).ok_or(NoSlot)?;
         space.copy_from_slice(chunk.bytes);
-        (held.start, held.rest, held.len) = (start, chunk.rest, chunk.bytes.len() as u16);
+        (held.start, held.rest, held.len, held.starts) = (start, chunk.rest, chunk.bytes.len() as u16, starts as u16);
         let Some(before) = fresh else { return Ok(()) };
         self.st.free_held = core::mem::replace(&mut held.next, NONE);
         self.link_held(stream, before, slot);

@@ -14,6 +14,9 @@ const CHUNK_COST: u64 = 64;
 /// The reason of a gap before the oldest record that the sender still holds (wire-format §6.5).
 const GAP_BEFORE_FIRST: u8 = 3;
 
+/// So many records and chunks that were held are looked at for one packet. A sender of ordinary records stays below it.
+const RELEASED: u32 = 1 << 17;
+
 /// What walking a chunk finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walked {
@@ -83,6 +86,13 @@ pub(super) fn from_position<'a>(chunk: &Chunk<'a>, next: Position, rest: u32) ->
         if number == next.number && next.offset == 0 {
             return part(chunk, at, next, Some(0), 0);
         }
+        let most = u32::try_from(next.number.saturating_sub(number)).unwrap_or(u32::MAX);
+        let (passed, small) = crate::ring::pass_small(tail, u32::MAX, most);
+        if small > 0 {
+            at = at.saturating_add(passed);
+            number = number.saturating_add(u64::from(small));
+            continue;
+        }
         let (size, length) = varint::decode(tail).map_err(|_| Fault::BadFrame)?;
         let stored = (size as u32).saturating_add(length as u32);
         if number == next.number {
@@ -105,8 +115,8 @@ fn part<'a>(chunk: &Chunk<'a>, at: u32, next: Position, left: Option<u32>, rest:
 enum Place<'a> {
     /// It continues the stream.
     Next(Chunk<'a>, Walked),
-    /// There is a gap before it.
-    Ahead,
+    /// There is a gap before it; so many records start in it.
+    Ahead(u32),
     /// All of it is known.
     Known,
 }
@@ -124,7 +134,7 @@ fn place<'a>(stream: &InStream, chunk: Chunk<'a>, max_record: u32) -> Result<Pla
         return Ok(Place::Next(chunk, walked));
     }
     if start > stream.next {
-        return Ok(Place::Ahead);
+        return Ok(Place::Ahead(walked.starts));
     }
     if walked.end <= stream.next {
         return Ok(Place::Known);
@@ -170,7 +180,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         match place(s, chunk, max_record).map_err(Stop::Fault)? {
             Place::Known => Ok(()),
-            Place::Ahead => self.hold(ix, stream, &chunk).map_err(|_| Stop::Discard(Discard::HeldFull)),
+            Place::Ahead(starts) => self.hold(ix, stream, &chunk, starts).map_err(|_| Stop::Discard(Discard::HeldFull)),
             Place::Next(chunk, walked) => {
                 let batch = batch(stream, s.epoch, &chunk, &walked);
                 to.records(batch).map_err(|_| Stop::Discard(Discard::DeliverFull))?;
@@ -206,10 +216,24 @@ impl<C: Crypto> Cx<'_, C> {
         refused
     }
 
+    /// Goes on with the gaps of all streams that have closed.
+    pub(super) fn release_all(&mut self, ix: LinkIx, at: PeerIx, to: &mut dyn Deliver) -> Result<(), Fault> {
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            link.inbound.unreleased = false;
+        }
+        let mut each = self.p.peers.get(at.at()).map(|p| p.first_in).unwrap_or_default();
+        while let Some(stream) = each.some() {
+            self.release_held(ix, stream, to)?;
+            each = self.p.inbound.get(stream.at()).map(|s| s.next_of_peer).unwrap_or_default();
+        }
+        Ok(())
+    }
+
     /// Gives the driver what waited for a gap that has closed.
     pub(super) fn release_held(&mut self, ix: LinkIx, stream: InIx, to: &mut dyn Deliver) -> Result<(), Fault> {
         let max_record = self.st.config.max_record;
         let slot_len = usize::from(self.st.config.max_datagram);
+        let mut budget = RELEASED;
         loop {
             let Some(s) = self.p.inbound.get_mut(stream.at()) else {
                 return Err(Fault::Internal);
@@ -218,12 +242,19 @@ impl<C: Crypto> Cx<'_, C> {
             let Some(held) = self.p.held.get(slot as usize) else {
                 return Ok(());
             };
+            let Some(left) = budget.checked_sub(u32::from(held.starts).saturating_add(1)) else {
+                if let Some(link) = self.p.links.get_mut(ix.at()) {
+                    link.inbound.unreleased = true;
+                }
+                return Ok(());
+            };
+            budget = left;
             let start = (slot as usize).saturating_mul(slot_len);
             let bytes = self.p.slots.get(start..start.saturating_add(usize::from(held.len))).unwrap_or(&[]);
             let chunk =
                 Chunk { stream: s.wire, number: held.start.number, offset: held.start.offset, rest: held.rest, bytes };
             match place(s, chunk, max_record)? {
-                Place::Ahead => return Ok(()),
+                Place::Ahead(_) => return Ok(()),
                 Place::Known => {}
                 Place::Next(chunk, walked) => {
                     if to.records(batch(stream, s.epoch, &chunk, &walked)).is_err() {

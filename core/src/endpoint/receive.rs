@@ -58,6 +58,28 @@ pub(super) fn peer_named(datagram: &[u8]) -> Option<PeerId> {
     datagram.get(at..)?.first_chunk::<8>().map(|id| PeerId(*id))
 }
 
+/// The most chunks of a packet (wire-format §6).
+const CHUNKS: u8 = 8;
+
+/// How many more of the frames that take the most work a packet may have.
+struct Left {
+    acks: u8,
+    chunks: u8,
+}
+
+impl Left {
+    fn takes(&mut self, frame: &Frame<'_>) -> bool {
+        let left = match frame {
+            Frame::Ack { .. } => &mut self.acks,
+            Frame::Chunk(_) => &mut self.chunks,
+            _ => return true,
+        };
+        let taken = left.checked_sub(1);
+        *left = taken.unwrap_or(0);
+        taken.is_some()
+    }
+}
+
 /// Why a packet is not accepted after it has been opened.
 pub(super) enum Stop {
     /// It is left unacknowledged.
@@ -183,23 +205,26 @@ impl<C: Crypto> Cx<'_, C> {
         let size = datagram.len();
         let body_len = size.saturating_sub(header_len).saturating_sub(TAG_LEN);
         let body = datagram.get(header_len..header_len.saturating_add(body_len)).ok_or(Discard::Malformed)?;
-        let at = self.p.links.get(ix.at()).map(|l| l.peer).ok_or(Discard::NoLink)?;
+        let (at, unreleased) =
+            self.p.links.get(ix.at()).map(|l| (l.peer, l.inbound.unreleased)).ok_or(Discard::NoLink)?;
         self.heard(ix, at, number, path, size);
         let mut r = Reader::new(body);
         let mut elicits = false;
+        let mut left = Left { acks: 1, chunks: CHUNKS };
         let mut stop = None;
-        while !r.is_empty() {
+        if unreleased {
+            stop = self.release_all(ix, at, to).err().map(Stop::Fault);
+        }
+        while stop.is_none() && !r.is_empty() {
             let taken = match Frame::parse(&mut r) {
-                Ok(frame) => {
+                Ok(frame) if left.takes(&frame) => {
                     elicits |= frame.elicits_ack();
                     self.frame(ix, at, number, &frame, to)
                 }
+                Ok(_) => Err(Stop::Fault(Fault::BadFrame)),
                 Err(_) => Err(Stop::Fault(Fault::BadFrame)),
             };
-            if let Err(why) = taken {
-                stop = Some(why);
-                break;
-            }
+            stop = taken.err();
         }
         match stop {
             None => {

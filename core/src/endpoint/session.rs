@@ -8,7 +8,7 @@ use crate::crypto::{self, Crypto, Suite, TAG_LEN, Tag};
 use crate::discard::Discard;
 use crate::ids::{Boot, Epoch, Label, LinkIx, PeerIx};
 use crate::link::{Exchange, LongHeader};
-use crate::peer::{End, Session};
+use crate::peer::{End, Session, SetUp};
 use crate::recovery::rtt::Rtt;
 use crate::time::{Duration, Instant};
 use crate::wire::frame;
@@ -224,7 +224,7 @@ impl<C: Crypto> Cx<'_, C> {
             exchange.nonce = nonce;
         }
         self.wake(ix);
-        self.tell_peer(at, |news| news.rejected = Some(reject.reason));
+        self.tell_peer(at, |news| news.set_up = Some(SetUp::Rejected(reject.reason)));
         Ok(Handled::Session)
     }
 

@@ -8,7 +8,7 @@ use crate::deliver::Deliver;
 use crate::discard::{Discard, Fault};
 use crate::ids::{Boot, Label, PeerIx};
 use crate::path::Path;
-use crate::peer::{End, Session};
+use crate::peer::{End, Session, SetUp};
 use crate::time::Instant;
 use crate::wire::frame;
 use crate::wire::handshake::{HELLO_CORE_MAX, VERSION, WELCOME_CORE_MAX, reads};
@@ -42,7 +42,8 @@ impl<C: Crypto> Cx<'_, C> {
         let has_link = peer.link.some().is_some();
         let answer_key = answer_key(key, &hello);
         let no_link = !has_link && !self.link_available();
-        if !self.st.may_answer(self.now) {
+        let peer = self.p.peers.get_mut(at.at()).ok_or(Discard::UnknownPeer)?;
+        if !peer.may_be_answered(self.now, self.st.counter & 15 == 15) || !self.st.may_answer(self.now) {
             return Err(Discard::ReplyLimit);
         }
         let mut answer = [0; WELCOME_CORE_MAX];
@@ -195,7 +196,10 @@ impl<C: Crypto> Cx<'_, C> {
             peer.boots = [boot, peer.boots[0]];
         }
         self.st.totals.sessions = self.st.totals.sessions.saturating_add(1);
-        self.tell_peer(at, |news| (news.connected, news.id_used_twice) = (true, news.id_used_twice | returned));
+        self.tell_peer(at, |news| news.connected = true);
+        if returned {
+            self.tell_peer(at, |news| news.set_up = Some(SetUp::IdUsedTwice));
+        }
         let ix = ix?;
         let link = self.p.links.get_mut(ix.at())?;
         (link.tx, link.rx) = keys;

@@ -142,6 +142,45 @@ fn record_numbers_above_the_largest() {
     ended(&mut gateway, result, Fault::BadFrame, "three records from the last number on");
 }
 
+/// F19: what one packet costs does not grow with the ACKs that fit into it.
+#[test]
+fn a_second_ack_in_one_packet() {
+    let ack = tallylink_sim::hostile::ack_of(&[tallylink_core::wire::PacketRange { low: 0, high: 0 }]);
+    let (mut gateway, mut device) = live();
+    device.send_bytes(&mut gateway, 0, &ack).unwrap();
+    ends_with(Fault::BadFrame, &[&ack[..], &ack[..]].concat(), "two ACKs");
+}
+
+/// ... nor with the chunks, each of which may have to be put among all that are held.
+#[test]
+fn more_chunks_in_one_packet_than_any_has() {
+    let frames: Vec<_> = (0..9).map(|number| Frame::Chunk(chunk(1, number, &[0]))).collect();
+    let (mut gateway, mut device) = live();
+    device.send(&mut gateway, 0, &[Frame::Open(open(1))]).unwrap();
+    device.send(&mut gateway, 0, &frames[..8]).unwrap();
+    ends_with(Fault::BadFrame, &bytes_of(&frames), "nine chunks");
+}
+
+/// F19: a gap that closes before a great many records lets them go a packet's work at a time, and each of them once.
+#[test]
+fn a_gap_that_closes_before_more_than_one_packet_lets_go() {
+    const EACH: u64 = 1380;
+    let config = Config { held: 256, ..small_config() };
+    let (mut gateway, mut device) = live_with(config);
+    device.send(&mut gateway, 0, &[Frame::Open(open(1))]).unwrap();
+    let empty = vec![0; EACH as usize];
+    for at in 1..200 {
+        device.send(&mut gateway, 0, &[Frame::Chunk(chunk(1, at * EACH, &empty))]).unwrap();
+    }
+    device.send(&mut gateway, 0, &[Frame::Chunk(chunk(1, 0, &empty))]).unwrap();
+    let first = gateway.endpoint.totals().records_delivered;
+    assert!(first < 100 * EACH, "{first} records in one go");
+    // Whatever comes next goes on with it.
+    device.send(&mut gateway, 0, &[Frame::Query(QueryFor::Stored(1))]).unwrap();
+    device.send(&mut gateway, 0, &[Frame::Chunk(chunk(1, 200 * EACH, &[0]))]).unwrap();
+    assert_eq!(gateway.endpoint.totals().records_delivered, 200 * EACH + 1);
+}
+
 /// One device's fault is nothing to another, whose session and records go on.
 #[test]
 fn a_fault_of_one_device_leaves_the_others_alone() {

@@ -84,7 +84,7 @@ fn an_address_that_has_not_answered_gets_three_times_what_came_from_it() {
         for (to, bytes) in gateway.transmit(now) {
             if to == elsewhere() {
                 to_new += bytes.len();
-                asked |= device.opened(&bytes).is_some_and(|f| frames_in(&f).iter().any(Frame::elicits_ack));
+                asked |= device.open(&bytes).is_some_and(|f| frames_in(&f).iter().any(Frame::elicits_ack));
             }
         }
         now += 1_000;

@@ -124,6 +124,22 @@ fn a_flood_of_unknown_labels_locks_no_device_out() {
     assert!(matches!(answer, Ok(Handled::Reply(_))), "{answer:?}");
 }
 
+/// A captured HELLO is genuine, and is answered whoever sends it: not so often that the others go without.
+#[test]
+fn a_flood_of_replayed_hellos_locks_no_other_device_out() {
+    let mut fleet = crate::support::Fleet::new(&small_config(), 2, 2, 1 << 14);
+    let replayed = hello_packet(&hello(1, 1, 3, WIDE), KEY);
+    let mut answers = 0;
+    for _ in 0..10_000 {
+        let handled = fleet.gateway.take(0, elsewhere(), &mut replayed.clone());
+        answers += u64::from(matches!(handled, Ok(Handled::Reply(_))));
+    }
+    assert!((200..=256).contains(&answers), "{answers} answers");
+    fleet.push(1, b"a record").unwrap();
+    fleet.run(500_000);
+    assert_eq!(fleet.devices[1].outbound(0).stored_below(), 1);
+}
+
 #[test]
 fn a_hint_is_ignored_while_nothing_is_outstanding() {
     let mut pair = pair_with_a_record();

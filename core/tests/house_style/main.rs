@@ -48,6 +48,11 @@ fn workflows_call_scripts_that_exist() {
 }
 
 #[test]
+fn workflows_call_only_what_every_machine_runs() {
+    report(workflows::strangers(&Checkout::read()));
+}
+
+#[test]
 fn the_bare_metal_image_reaches_the_whole_endpoint() {
     report(link_check::faults(&Checkout::read()));
 }

@@ -1,4 +1,4 @@
-//! Continuous integration calls the scripts in `.ci/`, and each that it names exists.
+//! Continuous integration calls the scripts in `.ci/`: each that it names exists, and is what any machine runs.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -20,6 +20,17 @@ pub(crate) fn faults(checkout: &Checkout) -> Vec<String> {
         }
     }
     faults
+}
+
+/// The scripts that workflows call although `.ci/run` does not: what they find nobody could find at home.
+pub(crate) fn strangers(checkout: &Checkout) -> Vec<String> {
+    let run = checkout.file(".ci/run").map_or("", |file| file.text.as_str());
+    let mut strangers = Vec::new();
+    for file in checkout.files.iter().filter(|file| file.path.starts_with(".github/")) {
+        let odd = called(&file.text).filter(|script| *script != ".ci/run" && !called(run).any(|used| used == *script));
+        strangers.extend(odd.map(|script| format!("{}: {script} is no part of .ci/run", file.path)));
+    }
+    strangers
 }
 
 /// The paths below `.ci/` that a text names.

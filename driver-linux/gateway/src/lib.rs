@@ -24,24 +24,15 @@
 pub mod check;
 pub mod cli;
 mod clock;
-pub mod config;
 pub mod demo;
 pub mod device;
 mod error;
-mod exit;
-mod hex;
-pub mod host_port;
 pub mod ingest;
-pub mod keystore;
 mod log;
 pub mod outbox;
 mod output;
 pub mod peer;
-mod peer_id;
-mod peer_name;
-pub mod private_file;
 pub mod query;
-mod secret;
 pub mod send;
 pub mod serve;
 pub mod status;
@@ -49,12 +40,12 @@ pub mod status;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tallylink_files::hex;
 
 pub use crate::error::Error;
-pub use crate::exit::Exit;
-pub use crate::peer_id::{PeerId, PeerIdError};
-pub use crate::peer_name::{PeerName, PeerNameError};
-pub use crate::secret::Secret;
+pub use tallylink_files::{
+    Exit, PeerId, PeerIdError, PeerName, PeerNameError, Secret, config, host_port, keystore, private_file,
+};
 
 /// Runs the command that the process's arguments name; an error is printed as one sentence on standard error.
 pub fn main() -> ExitCode {

@@ -14,6 +14,7 @@ mod outbox;
 mod peers;
 mod query;
 mod rollback;
+mod secrets;
 mod serve;
 mod space;
 mod strace;
