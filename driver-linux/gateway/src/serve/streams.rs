@@ -6,6 +6,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use tallylink_core::{Accept, Epoch, InIx, Open, Refusal};
 use tallylink_journal::{Journal, Store};
 
+use super::queue::Trail;
 use super::rollback::{Rollbacks, compare};
 
 /// Epochs of a stream that are remembered (storage §7.2).
@@ -28,6 +29,7 @@ pub(super) struct Row {
     pub(super) name: Box<str>,
     /// The writer knows it.
     pub(super) told: bool,
+    pub(super) trail: Trail,
     /// The newest last.
     epochs: Vec<Known>,
 }
@@ -68,7 +70,13 @@ impl Streams {
             let mut epochs: Vec<Known> = journal.epochs(id).map(known).collect();
             epochs.reverse();
             epochs.shrink_to_fit();
-            streams.add(Row { peer, name: String::from_utf8_lossy(name).into(), told: true, epochs });
+            streams.add(Row {
+                peer,
+                name: String::from_utf8_lossy(name).into(),
+                told: true,
+                trail: Trail::default(),
+                epochs,
+            });
         }
         streams
     }
@@ -82,7 +90,9 @@ impl Streams {
         let place = match self.find(peer, open.name) {
             Some(place) => place,
             None if self.rows.len() >= self.most as usize => return Err(Refusal::TooMany),
-            None => self.add(Row { peer, name: open.name.into(), told: false, epochs: Vec::new() }),
+            None => {
+                self.add(Row { peer, name: open.name.into(), told: false, trail: Trail::default(), epochs: Vec::new() })
+            }
         };
         let row = &self.rows[place as usize];
         let finding = compare(open, &row.epochs);
