@@ -18,7 +18,7 @@ const JUDGED: &str = "tallylink-gcm";
 
 /// Payload of records per second.
 const GOODPUT: &str = "goodput";
-/// Packets declared lost, as a share of those sent.
+/// What went again, as a share of the packets sent: a side that does not count it has the packets that it declared lost.
 const REPEATED: &str = "share_retransmitted";
 const ERRORS: &str = "errors";
 /// Packets that the lab itself lost, in all rounds.
@@ -33,7 +33,7 @@ struct Metric {
     over_rounds: fn(&[f64]) -> f64,
 }
 
-const METRICS: [Metric; 13] = [
+const METRICS: [Metric; 14] = [
     Metric::compared(GOODPUT, "Mbit/s", |played, round| {
         Some(round.records as f64 * f64::from(played.size) * 8e-6 / round.run.elapsed.as_secs_f64())
     }),
@@ -41,11 +41,15 @@ const METRICS: [Metric; 13] = [
         let work: f64 = round.run.threads.iter().map(|thread| thread.work.as_secs_f64()).sum();
         Some(work * 1e9 / round.records as f64)
     }),
-    Metric::plain(REPEATED, "", |_, round| Some(round.run.wire.lost as f64 / datagrams(round)?)),
+    Metric::plain(REPEATED, "", |_, round| {
+        let wire = &round.run.wire;
+        Some(wire.repairs.map_or(wire.lost, |repairs| repairs.repeated) as f64 / datagrams(round)?)
+    }),
     Metric::plain("share_lost_on_the_way", "", |_, round| {
         let counters = &round.router.counters;
         Some((counters.lost + counters.queue_full) as f64 / counters.arrived as f64)
     }),
+    Metric::plain("dropped_by_sockets", "", |_, round| Some(round.router.socket_drops as f64)),
     Metric::plain("spurious_losses", "", |_, round| Some(round.run.wire.repairs?.spurious as f64)),
     Metric::plain("chunks_repeated", "", |_, round| Some(round.run.wire.repairs?.repeated as f64)),
     Metric::plain("probes", "", |_, round| Some(round.run.wire.repairs?.probes as f64)),

@@ -56,6 +56,8 @@ pub(crate) struct Told {
     pub(crate) elapsed: Duration,
     /// Packets that the devices could not hold for it, or did not take: the lab's own losses.
     pub(crate) overruns: u64,
+    /// Packets that an end's socket could not hold.
+    pub(crate) socket_drops: u64,
 }
 
 impl Told {
@@ -127,7 +129,7 @@ fn run(world: &World, mut emulator: Emulator, over: &AtomicBool, view: &View) ->
     let (cpu, elapsed) = (clock::thread_cpu(), begun.elapsed());
     let overruns = world.overruns()? + outbox.refused();
     let queue = *emulator.queue(End::Sender);
-    Ok(Told { counters: *emulator.counters(), queue, cpu, elapsed, overruns })
+    Ok(Told { counters: *emulator.counters(), queue, cpu, elapsed, overruns, socket_drops: world.socket_drops()? })
 }
 
 /// Until there is a packet, or it is time.

@@ -29,7 +29,7 @@ const MTU: u16 = 1500;
 /// Packets that may wait for the router to fetch them.
 const DEVICE_QUEUE: u32 = 10_000;
 
-/// Enough for 1 Gbit/s over 50 ms.
+/// Enough for 1 Gbit/s over 50 ms. Sockets hold as much, so that no end loses what it allowed the other to send.
 const ROOM: Room = Room { bytes: 16 << 20, packets: 16_384, datagram: (MAX_DATAGRAM, MAX_DATAGRAM) };
 
 const SETTLE_TRIES: u32 = 2_000;
@@ -69,6 +69,11 @@ impl World {
     pub(crate) fn overruns(&self) -> Result<u64> {
         Ok(self.sender.overruns()? + self.receiver.overruns()?)
     }
+
+    /// Packets that arrived and found a socket's buffer full: an end was not fast enough.
+    pub(crate) fn socket_drops(&self) -> Result<u64> {
+        Ok(self.sender.socket_drops()? + self.receiver.socket_drops()?)
+    }
 }
 
 impl Land {
@@ -96,19 +101,31 @@ impl Land {
 
     fn place(&self, v6: bool) -> Place {
         let address = if v6 { addresses::v6(self.end).into() } else { addresses::v4(self.end).into() };
-        Place { address, namespace: Some(self.namespace.clone()) }
+        Place { address, namespace: Some(self.namespace.clone()), buffer: ROOM.bytes as usize }
     }
 
     fn overruns(&self) -> Result<u64> {
+        // Of what is sent: bytes, packets, errs, drop.
+        self.count("dev", |line| line.strip_prefix("lab:"), 11)
+    }
+
+    fn socket_drops(&self) -> Result<u64> {
+        // The first such line has the names: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors.
+        let v4 = self.count("snmp", |line| line.strip_prefix("Udp:").filter(|rest| !rest.contains("In")), 4)?;
+        Ok(v4 + self.count("snmp6", |line| line.strip_prefix("Udp6RcvbufErrors"), 0)?)
+    }
+
+    /// The number at place `at` behind the name of a line, in a table of the namespace's own.
+    fn count(&self, table: &str, named: impl Fn(&str) -> Option<&str>, at: usize) -> Result<u64> {
+        let path = format!("/proc/thread-self/net/{table}");
         let read = || -> Result<String> {
             self.namespace.enter()?;
-            Ok(fs::read_to_string("/proc/thread-self/net/dev")?)
+            fs::read_to_string(&path).context("the kernel keeps no accounts")
         };
-        let table = thread::scope(|scope| scope.spawn(read).join()).map_err(|_| anyhow!("a thread panicked"))??;
-        let line = table.lines().find_map(|line| line.trim_start().strip_prefix("lab:"));
-        // Of what is sent: bytes, packets, errs, drop.
-        let dropped = line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok());
-        dropped.context("no count of dropped packets in /proc/net/dev")
+        let text = thread::scope(|scope| scope.spawn(read).join()).map_err(|_| anyhow!("a thread panicked"))??;
+        let rest = text.lines().find_map(|line| named(line.trim_start()));
+        let number = rest.and_then(|rest| rest.split_whitespace().nth(at)?.parse().ok());
+        number.with_context(|| format!("not the numbers that are expected in {path}"))
     }
 }
 

@@ -6,12 +6,13 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use rustix::net::sockopt;
 use socket2::SockRef;
 
 use super::side::End;
 use crate::lab::Namespace;
 
-/// Asked for in both directions; the kernel's usual bound (`rmem_max`) here, which it then doubles.
+/// Asked for in both directions on loopback; the kernel's usual bound (`rmem_max`) here, which it then doubles.
 const BUFFER: usize = 4 << 20;
 
 /// Both ends' places.
@@ -28,6 +29,8 @@ pub(crate) struct Ground {
 pub(crate) struct Place {
     pub(crate) address: IpAddr,
     pub(crate) namespace: Option<Namespace>,
+    /// Bytes that a socket holds, in each direction.
+    pub(crate) buffer: usize,
 }
 
 /// What may be under way on a long path, the same for all sides.
@@ -43,7 +46,7 @@ pub(crate) struct Room {
 
 impl Ground {
     pub(crate) fn loopback() -> Self {
-        let place = Place { address: Ipv4Addr::LOCALHOST.into(), namespace: None };
+        let place = Place { address: Ipv4Addr::LOCALHOST.into(), namespace: None, buffer: BUFFER };
         Self { sender: place.clone(), receiver: place, room: None }
     }
 
@@ -70,8 +73,11 @@ impl Place {
     pub(crate) fn udp(&self) -> Result<UdpSocket> {
         let socket = UdpSocket::bind(self.any_port())?;
         let options = SockRef::from(&socket);
-        options.set_recv_buffer_size(BUFFER)?;
-        options.set_send_buffer_size(BUFFER)?;
+        // Above the kernel's bound for root only.
+        if sockopt::set_socket_recv_buffer_size_force(&socket, self.buffer).is_err() {
+            options.set_recv_buffer_size(self.buffer)?;
+        }
+        options.set_send_buffer_size(self.buffer)?;
         Ok(socket)
     }
 

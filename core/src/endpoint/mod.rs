@@ -195,6 +195,12 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         self.cx(now).datagram(path, datagram, found, to)
     }
 
+    /// Whether an ACK that is due has no room for more that arrived out of order. Whoever handles many datagrams in a row sends
+    /// before the next one: what an ACK does not tell may come again. Asked once, it is false until that happens again.
+    pub fn ack_is_full(&mut self) -> bool {
+        core::mem::take(&mut self.state.ack_full)
+    }
+
     /// Plans the next packet, if there is one to send now: where to, and its exact length.
     ///
     /// Nothing has changed until [`Endpoint::seal_transmit`], which must be the very next call, or the plan is void.

@@ -271,6 +271,7 @@ impl<C: Crypto> Cx<'_, C> {
                 link.ack.changed.remove(0);
             }
             let _ = link.ack.changed.push(PacketRange { low: number, high: number });
+            self.st.ack_full |= link.ack.changed.is_full();
         }
         if !elicits {
             return;

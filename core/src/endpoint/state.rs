@@ -44,6 +44,8 @@ pub(super) struct State {
     /// Peers towards which this end is the gateway.
     pub(super) devices: u32,
     pub(super) plan: Option<Plan>,
+    /// An ACK has no room for another change.
+    pub(super) ack_full: bool,
     /// The mark of the datagram that is being handled.
     pub(super) mark: Ecn,
     pub(super) counters: Counters,
@@ -173,6 +175,7 @@ impl State {
             gateways: heapless::Vec::new(),
             devices: 0,
             plan: None,
+            ack_full: false,
             mark: Ecn::NotEct,
             counters: Counters::default(),
             totals: Totals::default(),

@@ -326,3 +326,28 @@ fn a_sender_keeps_to_its_cap() {
     let bytes = pair.device.endpoint.totals().bytes_sent;
     assert!((450_000..=520_000).contains(&bytes), "{bytes} bytes in ten seconds");
 }
+
+/// Many datagrams may be handled before one leaves: with packets that overtake each other, an ACK is then full before.
+#[test]
+fn nothing_that_arrived_goes_unacknowledged_by_an_end_that_sends_when_an_ack_is_full() {
+    let (mut gateway, mut device) = live();
+    let first = device.next;
+    let mut acknowledged = vec![];
+    for i in 0..200 {
+        // Every second one is still on its way.
+        device.next += 1;
+        device.send(&mut gateway, 1_000 + i, &[Frame::Ping]).unwrap();
+        if gateway.endpoint.ack_is_full() || i == 199 {
+            for packet in device.receive(&mut gateway, 1_000 + i) {
+                for frame in frames_in(&packet) {
+                    if let Frame::Ack { ranges, .. } = frame {
+                        acknowledged.extend(ranges);
+                    }
+                }
+            }
+        }
+    }
+    for number in (first..device.next).skip(1).step_by(2) {
+        assert!(acknowledged.iter().any(|r| (r.low..=r.high).contains(&number)), "{number}: {acknowledged:?}");
+    }
+}

@@ -231,10 +231,16 @@ fn options(config: &Config) -> Result<Options, Error> {
     })
 }
 
+/// Bytes that the kernel is asked to keep for the socket, at the most.
+const MOST_RECEIVE_BUFFER: usize = 64 << 20;
+
 fn settings(config: &Config) -> Settings {
     let mut settings = Settings::receiver();
     settings.listen = config.listen;
     settings.links = config.active_peers.0;
+    // One peer at full speed must not fill the socket before its credit ends.
+    let credit = usize::try_from(config.credit_max.0).unwrap_or(usize::MAX);
+    settings.receive_buffer = credit.clamp(settings.receive_buffer, MOST_RECEIVE_BUFFER);
     let core = &mut settings.config;
     core.max_record = u32::try_from(config.max_record.0).unwrap_or(u32::MAX);
     core.max_credit = config.credit_max.0;

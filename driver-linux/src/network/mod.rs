@@ -252,29 +252,29 @@ impl<A: Application + 'static> Network<A> {
     }
 
     fn receive(&mut self) {
-        let mut datagrams = 0;
-        while self.maybe_readable && datagrams < DATAGRAMS_A_TURN {
-            if !self.incoming.fill(&*self.io, &mut self.counters) {
-                self.maybe_readable = false;
-                break;
-            }
-            let (now, before) = (self.clock.now(), datagrams);
-            for (path, ecn, run) in self.incoming.runs() {
+        let (mut datagrams, mut calls) = (0, 0);
+        let mut now = self.clock.now();
+        // A call that brings an error in place of datagrams counts, too: work per turn is bounded.
+        while self.maybe_readable && datagrams < DATAGRAMS_A_TURN && calls <= DATAGRAMS_A_TURN {
+            let Some((path, ecn, datagram)) = self.incoming.next() else {
+                calls += 1;
+                self.maybe_readable = self.incoming.fill(&*self.io, &mut self.counters);
+                now = self.clock.now();
                 let streams = self.application.streams().saturating_add(STREAMS_AHEAD);
                 self.endpoint.storage_mut().grow_inbound(streams as usize);
-                for datagram in run {
-                    datagrams += 1;
-                    let handled = self.endpoint.handle_datagram(now, path, ecn, datagram, &mut self.application);
-                    if let Ok(Handled::Reply(len)) = handled
-                        && let Some(answer) = datagram.get(..len)
-                    {
-                        Outgoing::reply(&*self.io, path, answer, &mut self.counters);
-                    }
-                }
-            }
-            self.counters.datagrams_received += datagrams as u64 - before as u64;
-            // An error in place of datagrams counts too: work per turn is bounded.
+                continue;
+            };
             datagrams += 1;
+            self.counters.datagrams_received += 1;
+            let handled = self.endpoint.handle_datagram(now, path, ecn, datagram, &mut self.application);
+            if let Ok(Handled::Reply(len)) = handled
+                && let Some(answer) = datagram.get(..len)
+            {
+                Outgoing::reply(&*self.io, path, answer, &mut self.counters);
+            }
+            if self.endpoint.ack_is_full() {
+                break;
+            }
         }
         self.busy = datagrams >= BUSY_TURN;
     }

@@ -3,7 +3,7 @@
 use tallylink_core::wire::varint;
 
 /// A piece is cut when it has so many bytes: damage on the disk costs a piece, and each costs a header.
-const PIECE_BYTES: usize = 16 << 10;
+pub(crate) const PIECE_BYTES: usize = 16 << 10;
 
 /// Packed records, `[size varint][bytes]…`, with the places where they are cut into pieces.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,13 @@ pub struct Group {
     /// Ends of pieces: bytes and records up to there.
     cuts: Vec<(usize, u64)>,
     records: u64,
+}
+
+/// Packed records that fit into one piece, or a single one that is longer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) bytes: usize,
+    pub(crate) records: u64,
 }
 
 /// Whole records that are kept as one entry, or several if a single record is longer than one.
@@ -66,22 +73,24 @@ impl Group {
         true
     }
 
-    /// Adds as many records of a packed run as fit into `room`; back come their bytes and their count.
-    pub(crate) fn push_run(&mut self, packed: &[u8], room: usize) -> (usize, u64) {
-        let (mut taken, before) = (0, self.records);
-        while let Some(stored) = first_stored(packed.get(taken..).unwrap_or(&[])) {
-            if taken + stored > room {
+    /// Adds the first of `runs`, as many as fit into `room`; `packed` begins with their records. Back comes how many they
+    /// were, and what they hold together.
+    pub(crate) fn push_runs(&mut self, packed: &[u8], runs: &[Run], room: usize) -> (usize, Run) {
+        let (mut count, mut all) = (0, Run::default());
+        for run in runs {
+            if all.bytes + run.bytes > room {
                 break;
             }
-            self.cut_before(taken, stored);
-            taken += stored;
-            self.records += 1;
+            self.cut_before(all.bytes, run.bytes);
+            self.records += run.records;
+            all = Run { bytes: all.bytes + run.bytes, records: all.records + run.records };
+            count += 1;
         }
-        self.bytes.extend_from_slice(packed.get(..taken).unwrap_or(&[]));
-        (taken, self.records - before)
+        self.bytes.extend_from_slice(packed.get(..all.bytes).unwrap_or(&[]));
+        (count, all)
     }
 
-    /// Cuts where a record of `stored` bytes would make the piece too long; `ahead` bytes are yet to be added before it.
+    /// Cuts where `stored` bytes more would make the piece too long; `ahead` bytes are yet to be added before them.
     #[inline]
     fn cut_before(&mut self, ahead: usize, stored: usize) {
         let (from, records) = self.cuts.last().copied().unwrap_or((0, 0));

@@ -52,7 +52,7 @@ pub use error::OutboxError;
 pub use group::Group;
 pub use refill::{Next, What};
 
-pub(crate) use group::first_stored;
+pub(crate) use group::{PIECE_BYTES, Run, first_stored};
 pub(crate) use refill::behind;
 
 use epochs::Epochs;

@@ -4,6 +4,7 @@ mod error;
 mod handover;
 mod keeper;
 mod outlet;
+mod queue;
 mod shared;
 
 pub use error::{DurableError, OpenDurableError};
@@ -15,7 +16,7 @@ pub(super) use shared::Shared;
 
 use super::{Sender, clock};
 use crate::network::Gone;
-use crate::outbox::first_stored;
+use crate::outbox::{PIECE_BYTES, Run, first_stored};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,12 +34,14 @@ pub struct DurableStream {
     shared: Arc<Shared>,
     next: u64,
     max_record: u32,
+    /// Memory for a batch's division, empty between calls.
+    runs: Vec<Run>,
 }
 
 impl DurableStream {
     pub(super) fn new(sender: Sender, at: OutIx, shared: Arc<Shared>) -> Self {
         let max_record = sender.inner.max_record;
-        Self { sender, at, shared, next: 0, max_record }
+        Self { sender, at, shared, next: 0, max_record, runs: Vec::new() }
     }
 
     /// Says whether this stream goes before others of its sender, or leaves them the first place. Each begins as
@@ -73,10 +76,8 @@ impl DurableStream {
     #[inline]
     pub fn try_push(&mut self, record: &[u8]) -> Result<u64, DurableError> {
         self.check_size(record.len() as u64)?;
-        let taken = self.shared.push(varint::len(record.len() as u64) + record.len(), |group| {
-            group.push(record);
-        });
-        taken?;
+        let stored = varint::len(record.len() as u64) + record.len();
+        self.shared.push(|group, room| u64::from(stored <= room && group.push(record)))?;
         let number = self.next;
         self.next += 1;
         Ok(number)
@@ -97,27 +98,47 @@ impl DurableStream {
     /// [`DurableError::NotPacked`] or [`DurableError::TooLarge`]: nothing was taken. [`DurableError::Closed`] or
     /// [`DurableError::Outbox`]: those below [`DurableStream::next`] were.
     pub fn push_batch(&mut self, packed: &[u8]) -> Result<Range<u64>, DurableError> {
-        let mut rest = packed;
+        let mut runs = std::mem::take(&mut self.runs);
+        let pushed = self.divide(packed, &mut runs).and_then(|()| self.push_runs(packed, &runs));
+        runs.clear();
+        self.runs = runs;
+        pushed
+    }
+
+    /// Divides packed records into runs that are kept as a piece each.
+    fn divide(&self, packed: &[u8], runs: &mut Vec<Run>) -> Result<(), DurableError> {
+        let (mut run, mut rest) = (Run::default(), packed);
         while !rest.is_empty() {
-            rest = rest.get(self.stored_len(rest)?..).unwrap_or(&[]);
+            let stored = self.stored_len(rest)?;
+            if run.bytes + stored > PIECE_BYTES && run.records > 0 {
+                runs.push(std::mem::take(&mut run));
+            }
+            run.bytes += stored;
+            run.records += 1;
+            rest = rest.get(stored..).unwrap_or(&[]);
         }
+        if run.records > 0 {
+            runs.push(run);
+        }
+        Ok(())
+    }
+
+    fn push_runs(&mut self, mut packed: &[u8], mut runs: &[Run]) -> Result<Range<u64>, DurableError> {
         let first = self.next;
-        rest = packed;
-        while !rest.is_empty() {
-            let one = self.stored_len(rest)?;
-            let mut taken = 0;
-            let pushed = self.shared.push_run(one, |group, room| {
-                let (bytes, records) = group.push_run(rest, room);
-                taken = bytes;
-                records
+        while let Some(next) = runs.first() {
+            let mut taken = (0, Run::default());
+            let pushed = self.shared.push(|group, room| {
+                taken = group.push_runs(packed, runs, room);
+                taken.1.records
             });
             match pushed {
                 Ok(records) => {
                     self.next += records;
-                    rest = &rest[taken..];
+                    runs = runs.get(taken.0..).unwrap_or(&[]);
+                    packed = packed.get(taken.1.bytes..).unwrap_or(&[]);
                 }
                 Err(DurableError::Full) => {
-                    self.shared.wait_for_room(one, None);
+                    self.shared.wait_for_room(next.bytes, None);
                 }
                 Err(why) => return Err(why),
             }

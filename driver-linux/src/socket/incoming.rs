@@ -26,6 +26,9 @@ pub(crate) struct Incoming {
     /// How many slots the next call offers.
     offered: usize,
     filled: usize,
+    /// Where the next datagram begins.
+    slot: usize,
+    offset: usize,
     errors_in_a_row: u32,
 }
 
@@ -36,13 +39,15 @@ impl Incoming {
             arrived: [Arrived::NOTHING; RECEIVE_SLOTS],
             offered: RECEIVE_SLOTS,
             filled: 0,
+            slot: 0,
+            offset: 0,
             errors_in_a_row: 0,
         }
     }
 
     /// Receives what there is now, at most one call's worth. Returns false when there was nothing.
     pub(crate) fn fill(&mut self, io: &dyn Datagrams, counters: &mut SocketCounters) -> bool {
-        self.filled = 0;
+        (self.filled, self.slot, self.offset) = (0, 0, 0);
         let mut slots = self.buffer.chunks_exact_mut(SLOT);
         let mut slots: [IoSliceMut<'_>; RECEIVE_SLOTS] =
             std::array::from_fn(|_| IoSliceMut::new(slots.next().unwrap_or_default()));
@@ -71,17 +76,22 @@ impl Incoming {
         }
     }
 
-    /// What the last [`Incoming::fill`] received: datagrams of one path and mark each.
-    pub(crate) fn runs(&mut self) -> impl Iterator<Item = (&Path, Ecn, impl Iterator<Item = &mut [u8]>)> {
-        self.buffer.chunks_exact_mut(SLOT).zip(self.arrived.iter()).take(self.filled).map(|(slot, arrived)| {
-            let bytes = slot.get_mut(..arrived.len).unwrap_or_default();
-            (&arrived.path, arrived.ecn, split(bytes, arrived.stride))
-        })
+    /// The next datagram of what the last [`Incoming::fill`] received, where it came from and how it was marked.
+    ///
+    /// The last of a coalesced run may be short, and a datagram may be empty.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<(&Path, Ecn, &mut [u8])> {
+        if self.slot >= self.filled {
+            return None;
+        }
+        let arrived = self.arrived.get(self.slot)?;
+        let (begin, end) = (self.offset, arrived.len.min(self.offset + arrived.stride.max(1)));
+        let bytes = self.buffer.get_mut(self.slot * SLOT..)?.get_mut(begin..end)?;
+        if end == arrived.len {
+            (self.slot, self.offset) = (self.slot + 1, 0);
+        } else {
+            self.offset = end;
+        }
+        Some((&arrived.path, arrived.ecn, bytes))
     }
-}
-
-/// Takes a run apart. The last datagram may be short, and a datagram may be empty.
-fn split(bytes: &mut [u8], stride: usize) -> impl Iterator<Item = &mut [u8]> {
-    let empty: Option<&mut [u8]> = bytes.is_empty().then_some(&mut []);
-    empty.into_iter().chain(bytes.chunks_mut(stride.max(1)))
 }

@@ -80,7 +80,8 @@ fn settings(base: Settings, end: End, suite: Suite, ground: &Ground) -> Settings
         held: room.packets,
         ..base.config
     };
-    Settings { config, listen: ground.place(end).any_port(), ..base }
+    let place = ground.place(end);
+    Settings { config, listen: place.any_port(), receive_buffer: place.buffer, send_buffer: place.buffer, ..base }
 }
 
 fn provision(end: Role) -> Provision {

@@ -2,6 +2,7 @@
 
 use super::error::DurableError;
 use super::handover::Handover;
+use super::queue::Queue;
 use crate::clock;
 use crate::outbox::{Group, OutboxError};
 use crate::wake::Gate;
@@ -19,7 +20,7 @@ pub(super) const GROUP_BYTES: usize = 1 << 20;
 pub(crate) struct Shared {
     history: u64,
     capacity: usize,
-    queue: Mutex<Queue>,
+    queue: Queue,
     /// Numbers of this opening.
     pushed: AtomicU64,
     durable: AtomicU64,
@@ -43,14 +44,6 @@ pub(crate) struct Shared {
     pub(super) gate: Gate,
 }
 
-/// What was pushed and not fetched by the disk's thread.
-#[derive(Debug, Default)]
-struct Queue {
-    group: Group,
-    /// Somebody waits for it to be durable.
-    hurry: bool,
-}
-
 /// What the receiver has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Told {
@@ -64,7 +57,7 @@ impl Shared {
         Self {
             history,
             capacity: memory_bytes.max(max_record as usize + 8),
-            queue: Mutex::default(),
+            queue: Queue::default(),
             pushed: AtomicU64::new(0),
             durable: AtomicU64::new(0),
             received: AtomicU64::new(0),
@@ -90,38 +83,25 @@ impl Shared {
 
     // The thread that pushes
 
-    /// Takes one record of `stored` bytes.
+    /// Takes records, as many as `add` puts into the room that it is told of; back comes how many.
+    ///
+    /// # Errors
+    /// [`DurableError::Full`] when it puts none.
     #[inline]
-    pub(super) fn push(&self, stored: usize, add: impl FnOnce(&mut Group)) -> Result<(), DurableError> {
-        self.push_run(stored, |group, _| {
-            add(group);
-            1
-        })?;
-        Ok(())
-    }
-
-    /// Takes records, as many as `add` says, into the room that it is given; there is room for the first, of `stored` bytes.
-    #[inline]
-    pub(super) fn push_run(
-        &self,
-        stored: usize,
-        add: impl FnOnce(&mut Group, usize) -> u64,
-    ) -> Result<u64, DurableError> {
+    pub(super) fn push(&self, add: impl FnOnce(&mut Group, usize) -> u64) -> Result<u64, DurableError> {
         if self.failing.load(Ordering::Acquire) || self.closed.load(Ordering::Acquire) {
             return Err(self.refusal());
         }
-        let mut queue = lock(&self.queue);
-        let before = queue.group.len();
-        let room = self.capacity.saturating_sub(before);
-        if stored > room {
+        let mut records = 0;
+        let bytes = self.queue.fill(self.capacity, |group, room| {
+            records = add(group, room);
+            self.pushed.fetch_add(records, Ordering::Release);
+        });
+        if records == 0 {
             return Err(DurableError::Full);
         }
-        let records = add(&mut queue.group, room);
-        let after = queue.group.len();
-        self.pushed.fetch_add(records, Ordering::Release);
-        drop(queue);
         // The thread sleeps while nothing waits, and while what waits is too little.
-        if before == 0 || (before < GROUP_BYTES && after >= GROUP_BYTES) {
+        if bytes.before == 0 || (bytes.before < GROUP_BYTES && bytes.after >= GROUP_BYTES) {
             self.wake_keeper();
         }
         Ok(records)
@@ -139,7 +119,7 @@ impl Shared {
     pub(super) fn wait_for_room(&self, bytes: usize, deadline: Option<Instant>) -> bool {
         self.hurry();
         let ready = || {
-            let room = self.capacity - lock(&self.queue).group.len();
+            let room = self.capacity.saturating_sub(self.queue.bytes());
             let over = self.failing.load(Ordering::Acquire) || self.closed.load(Ordering::Acquire);
             (room >= bytes.min(self.capacity) || over).then_some(())
         };
@@ -175,7 +155,7 @@ impl Shared {
     }
 
     fn hurry(&self) {
-        lock(&self.queue).hurry = true;
+        self.queue.hurry();
         self.wake_keeper();
     }
 
@@ -188,18 +168,12 @@ impl Shared {
 
     /// Bytes that wait to be fetched, and whether somebody waits for them.
     pub(super) fn queued(&self) -> (usize, bool) {
-        let queue = lock(&self.queue);
-        // A record may have no bytes, but never no stored ones.
-        (queue.group.len(), queue.hurry)
+        (self.queue.bytes(), self.queue.is_hurried())
     }
 
     /// Exchanges what was pushed for `empty`.
     pub(super) fn fetch(&self, empty: &mut Group) {
-        let mut queue = lock(&self.queue);
-        empty.restart(queue.group.end());
-        std::mem::swap(&mut queue.group, empty);
-        queue.hurry = false;
-        drop(queue);
+        self.queue.fetch(empty);
         self.gate.notify();
     }
 
