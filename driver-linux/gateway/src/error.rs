@@ -219,6 +219,17 @@ pub enum Error {
         /// Somebody wanted it to end.
         interrupted: bool,
     },
+    /// Somebody wanted it to end before the outbox was open.
+    #[error(
+        "interrupted before the outbox was open: what waits in {} is still there; `tallylink send --outbox {} --key {}` delivers it",
+        dir.display(), dir.display(), key.display()
+    )]
+    OutboxNotOpened {
+        /// The outbox.
+        dir: PathBuf,
+        /// The key.
+        key: PathBuf,
+    },
     /// The outbox is of no use now.
     #[error("{why}")]
     Outbox {
@@ -299,7 +310,9 @@ impl Error {
             Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } | Self::Dropped { .. } => {
                 Exit::NotStored
             }
-            Self::Interrupted { .. } | Self::OutboxWaits { interrupted: true, .. } => Exit::Interrupted,
+            Self::Interrupted { .. } | Self::OutboxNotOpened { .. } | Self::OutboxWaits { interrupted: true, .. } => {
+                Exit::Interrupted
+            }
             Self::OutboxWaits { .. } => Exit::NotStored,
             Self::KeyInUse { .. } => Exit::JournalLocked,
             Self::Outbox { why } if matches!(**why, OutboxError::Locked { .. }) => Exit::JournalLocked,

@@ -21,6 +21,12 @@ pub enum OutboxError {
         /// The peer and stream that it was opened for.
         wanted: String,
     },
+    /// It was not opened: somebody wanted that to end.
+    #[error("the outbox {place} was not opened: it was told to stop")]
+    Stopped {
+        /// The directory.
+        place: String,
+    },
     /// Records of too many openings wait.
     #[error("records of {most} openings wait in the outbox: let them be delivered before more are pushed")]
     TooManyOpenings {
@@ -51,6 +57,7 @@ impl OutboxError {
     pub(super) fn of_opening(why: Error, place: &str) -> Self {
         match why {
             Error::Locked { .. } => Self::Locked { place: place.to_owned() },
+            Error::Stopped => Self::Stopped { place: place.to_owned() },
             other => Self::Journal(other),
         }
     }

@@ -58,6 +58,8 @@ pub(crate) use refill::behind;
 use epochs::Epochs;
 use refill::Refill;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tallylink_core::wire::Previous;
 use tallylink_core::{Epoch, Name, PeerId};
@@ -126,6 +128,21 @@ impl<S: Store + Clone> Outbox<S> {
     /// # Errors
     /// [`OutboxError`]: it is in use, belongs to another peer or stream, or cannot be read.
     pub fn open(store: S, owner: &Owner, fresh: Epoch, options: &OutboxOptions) -> Result<Self, OutboxError> {
+        Self::open_until(store, owner, fresh, options, &Arc::default())
+    }
+
+    /// As [`Outbox::open`], but gives up soon after `stop` is set: recovering a damaged outbox may take a while. What was there
+    /// stays there; a later opening begins again.
+    ///
+    /// # Errors
+    /// As [`Outbox::open`], and [`OutboxError::Stopped`].
+    pub fn open_until(
+        store: S,
+        owner: &Owner,
+        fresh: Epoch,
+        options: &OutboxOptions,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, OutboxError> {
         let journal_options = Options {
             salt: options.salt,
             segment_bytes: options.segment_bytes,
@@ -136,7 +153,7 @@ impl<S: Store + Clone> Outbox<S> {
             ..Options::default()
         };
         let place = store.describe("");
-        let opened = Journal::open(store.clone(), journal_options);
+        let opened = Journal::open_until(store.clone(), journal_options, stop);
         let (mut journal, recovery) = opened.map_err(|why| OutboxError::of_opening(why, &place))?;
         let name = owner.stream.as_str();
         if let Some((_, peer, stream)) = journal.streams().find(|(_, p, s)| (*p, *s) != (owner.peer.0, name.as_bytes()))

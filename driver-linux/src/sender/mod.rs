@@ -79,6 +79,7 @@ use durable::{DurableOutlet, Keeper};
 use outlets::{Lane, Outlet, Outlets};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -187,6 +188,20 @@ impl Sender {
         dir: impl Into<PathBuf>,
         options: &OutboxOptions,
     ) -> Result<DurableStream, OpenDurableError> {
+        self.open_durable_until(name, dir, options, &Arc::default())
+    }
+
+    /// The same, but gives up soon after `stop` is set: an outbox that is damaged, or large and on a slow disk, takes its time.
+    ///
+    /// # Errors
+    /// As [`Sender::open_durable`], and [`OutboxError::Stopped`]: the outbox is as it was.
+    pub fn open_durable_until(
+        &self,
+        name: &str,
+        dir: impl Into<PathBuf>,
+        options: &OutboxOptions,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<DurableStream, OpenDurableError> {
         let owner = Owner { peer: self.inner.id, stream: Name::new(name).ok_or(OpenError::Name)? };
         let salt = match options.salt {
             0 => u64::from_ne_bytes(entropy::draw().map_err(OutboxError::from)?),
@@ -196,7 +211,7 @@ impl Sender {
         let dir = dir.into();
         let place = dir.display().to_string();
         let store = Dir::create(dir).map_err(|source| OutboxError::Directory { place, source })?;
-        let outbox = Outbox::open(store, &owner, epoch, &OutboxOptions { salt, ..options.clone() })?;
+        let outbox = Outbox::open_until(store, &owner, epoch, &OutboxOptions { salt, ..options.clone() }, stop)?;
         Ok(self.attach(outbox)?)
     }
 

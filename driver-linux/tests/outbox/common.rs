@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use tallylink_core::wire::varint;
 use tallylink_core::{Epoch, Name, PeerId};
+use tallylink_journal::Store;
 use tallylink_journal::testing::MemStore;
 use tallylink_linux::outbox::{Group, Next, Outbox, OutboxError, OutboxOptions, Owner, What};
 
@@ -21,6 +22,10 @@ pub(crate) fn options() -> OutboxOptions {
 
 pub(crate) fn open(store: &MemStore, n: u64) -> Outbox<MemStore> {
     Outbox::open(store.clone(), &owner(), epoch(n), &options()).unwrap()
+}
+
+pub(crate) fn segments(store: &MemStore) -> usize {
+    store.names().unwrap().iter().filter(|name| name.ends_with("segment")).count()
 }
 
 /// A group of the records that `numbers` name, made from the epoch's seed.

@@ -1,15 +1,11 @@
 //! What an outbox hands on, step by step.
 
-use crate::common::{Receiver, drain, epoch, group, open, options, owner, push, record};
+use crate::common::{Receiver, drain, epoch, group, open, options, owner, push, record, segments};
 use tallylink_core::wire::Previous;
 use tallylink_core::{Name, PeerId};
 use tallylink_journal::testing::MemStore;
 use tallylink_journal::{Dir, Store};
 use tallylink_linux::outbox::{Group, Outbox, OutboxError, OutboxOptions, Owner, What};
-
-fn segments(store: &MemStore) -> usize {
-    store.names().unwrap().iter().filter(|name| name.ends_with("segment")).count()
-}
 
 #[test]
 fn epochs_are_handed_on_one_after_the_other_each_when_the_disk_knows_the_last_is_stored() {

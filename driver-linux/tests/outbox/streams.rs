@@ -1,5 +1,6 @@
 //! Streams with an outbox, each with its thread, over real sockets.
 
+use crate::common::{open, segments};
 use std::io::ErrorKind;
 use std::time::Duration;
 use tallylink_core::crypto::Psk;
@@ -154,6 +155,28 @@ fn what_is_durable_goes_out_although_the_disk_could_not_say_so_at_first_and_noth
     stream.flush_durable(PATIENCE).unwrap();
     assert_eq!(take(&mut receiver, 1)[0].2, line(0));
     stream.flush(PATIENCE).unwrap();
+}
+
+#[test]
+fn what_was_delivered_is_deleted_although_that_failed_at_first_and_nothing_more_is_pushed() {
+    let store = MemStore::new(1);
+    let mut receiver = receiver("127.0.0.1:0");
+    let sender = sender(&receiver.local_addr().to_string());
+    let mut stream = sender.attach(open(&store, 1)).unwrap();
+    for operation in [Operation::Remove, Operation::Sync(SyncSite::Checkpoint)] {
+        for _ in 0..100 {
+            stream.push(&[1; 4000]).unwrap();
+        }
+        stream.flush_durable(PATIENCE).unwrap();
+        assert!(segments(&store) > 5);
+        store.add_fault(Fault { operation, after: 0, times: 2, kind: ErrorKind::Other });
+        take(&mut receiver, 100);
+        stream.flush(PATIENCE).unwrap();
+        let few = std::iter::repeat_with(|| std::thread::sleep(Duration::from_millis(5)))
+            .take(12_000)
+            .any(|()| segments(&store) <= 2);
+        assert!(few, "{operation:?}: {} segments", segments(&store));
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::fs::FlockOperation;
 use tallylink_core::Provision;
 use tallylink_journal::Dir;
+use tallylink_linux::outbox::{OutboxError, OutboxOptions};
 use tallylink_linux::sender::{DurableError, DurableStream, OpenDurableError, Progress};
 use tallylink_linux::{Sender, Settings};
 
@@ -46,8 +47,12 @@ pub(super) fn run(
     let sender = Sender::with(settings, &to.to_string(), provision)?;
     let mut streams = Vec::new();
     for name in &names {
-        let opened = sender.open_durable(name, dir_of(dir, name));
+        let options = OutboxOptions::default();
+        let opened = sender.open_durable_until(name, dir_of(dir, name), &options, watch.interrupted());
         streams.push(opened.map_err(|why| match why {
+            OpenDurableError::Outbox(OutboxError::Stopped { .. }) => {
+                Error::OutboxNotOpened { dir: dir.to_owned(), key: send.key.clone() }
+            }
             OpenDurableError::Outbox(why) => Error::Outbox { why: why.into() },
             OpenDurableError::Stream(why) => Error::Stream { name: name.clone(), why },
         })?);
@@ -118,10 +123,7 @@ impl All {
     }
 
     /// Waits for every stream; why the disk keeps something from being sent, if it does.
-    fn wait_until_stored(
-        &self,
-        watch: &mut Watch,
-    ) -> Result<Option<std::sync::Arc<tallylink_linux::outbox::OutboxError>>, Stop> {
+    fn wait_until_stored(&self, watch: &mut Watch) -> Result<Option<std::sync::Arc<OutboxError>>, Stop> {
         for progress in &self.open {
             loop {
                 match progress.flush(TICK) {

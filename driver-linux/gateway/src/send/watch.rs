@@ -68,6 +68,11 @@ impl Watch {
         Ok(Self { to, interrupted, timeout, reached, progress, moved, seen: Reached::default(), hinted: false })
     }
 
+    /// Is set when somebody asks for the end.
+    pub(super) fn interrupted(&self) -> &Arc<AtomicBool> {
+        &self.interrupted
+    }
+
     /// What to look at.
     pub(super) fn follow(&mut self, reached: impl Fn() -> Reached + 'static) {
         self.reached = Box::new(reached);

@@ -61,6 +61,7 @@ impl Ingest {
     /// Before a turn: what arrives in it arrives now.
     pub(super) fn begin_turn(&mut self, now_us: u64) {
         self.arrival_us = now_us;
+        self.queue.look();
     }
 
     /// After a turn: the writer has something to do, if anything came.
@@ -83,7 +84,7 @@ impl Ingest {
 
     /// Tries to go on. False if that must wait.
     pub(super) fn reopen(&mut self) -> bool {
-        self.closed = self.queue.put(0, &Item::Resume, &[]).is_err();
+        self.closed = self.queue.put_resume().is_err();
         self.put = true;
         self.end_turn();
         !self.closed
@@ -139,13 +140,10 @@ impl Ingest {
             return Err(Full);
         }
         if !row.told {
-            if !self.queue.fits(name.len(), body.len()) {
-                return Err(Full);
-            }
-            self.queue.put(stream.0, &Item::Stream { peer: row.peer }, name.as_bytes())?;
+            self.queue.put(&mut row.trail, stream.0, &Item::Stream { peer: row.peer }, name.as_bytes())?;
             row.told = true;
         }
-        self.queue.put(stream.0, item, body)?;
+        self.queue.put(&mut row.trail, stream.0, item, body)?;
         row.gave(epoch, next);
         self.put = true;
         Ok(())

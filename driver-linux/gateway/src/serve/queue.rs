@@ -1,9 +1,21 @@
 //! The bounded byte queue from the network thread to the journal's writer.
 //!
-//! Chunks lie in it in their stored form, one fixed head before each: nothing is allocated, and what waits is at most
-//! what the queue was made for.
+//! It has two lanes, so that a stream that sends little does not wait behind one that sends as much as it can:
+//!
+//! ```text
+//! a stream with little in the queue ──> quick ──┐  quick first, in the long run
+//!                                               ├───────────────────────────────> writer
+//! everyone else ──────────────────────> bulk ───┘  not more than bulk
+//! ```
+//!
+//! - A stream's items go through the quick lane until [`QUICK_BYTES`] of them wait there, then through the other; they
+//!   come back to the quick lane when none of them waits any more. So each stream has a share of the quick lane, as large
+//!   as the first credit, and what one fast stream has ahead of the disk delays only others of its kind.
+//! - The order of a stream holds: each item of the bulk lane says up to where the quick lane must have been taken before it.
+//! - When the quick lane is full, its streams use the bulk lane; when that is full, it is answered so.
 
-use rtrb::{Consumer, Producer, RingBuffer};
+mod ring;
+
 use tallylink_core::{Epoch, Full, Position};
 
 /// What waits.
@@ -19,64 +31,112 @@ pub(super) enum Item {
     Resume,
 }
 
-const HEAD: usize = 64;
+/// So many bytes of a stream may wait in the quick lane, heads included.
+const QUICK_BYTES: u32 = 16 << 10;
+/// This part of the queue is the quick lane: an eighth.
+const QUICK_PART: u32 = 3;
+/// But not more: what is said of it in 32 bits must be clear.
+const QUICK_MOST: usize = 64 << 20;
+/// The quick lane goes first until it is so many bytes ahead of the bulk lane.
+const QUICK_AHEAD: usize = 256 << 10;
 
 /// The network thread's end.
 #[derive(Debug)]
 pub(super) struct Put {
-    ring: Producer<u8>,
-    bytes: usize,
+    quick: ring::Put,
+    bulk: ring::Put,
+    /// Items that were ever put into the bulk lane; wraps.
+    bulk_items: u32,
+    /// What had ever been put into the quick lane with the last [`Item::Resume`].
+    resumed: u64,
+    /// What had ever been taken from both lanes when that was [looked at](Self::look) last.
+    quick_taken: u64,
+    bulk_taken: u64,
 }
 
 /// The writer's end.
 #[derive(Debug)]
 pub(super) struct Take {
-    ring: Consumer<u8>,
-    /// For what lies across the end of the ring.
-    joined: Vec<u8>,
+    quick: ring::Take,
+    bulk: ring::Take,
+    /// Bytes that were ever taken from the quick lane, and items from the bulk lane; both wrap.
+    quick_taken: u32,
+    bulk_items: u32,
+    /// Bytes taken from the quick lane while the bulk lane waited, less those taken from that since.
+    ahead: usize,
+}
+
+/// Where a stream's last items lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trail {
+    in_bulk: bool,
+    /// What of the stream lies in the quick lane, as far as is known.
+    quick_bytes: u32,
+    /// What had ever been put into the lane with the last of the items.
+    end: u64,
 }
 
 /// A queue of so many bytes.
 pub(super) fn queue(bytes: usize) -> (Put, Take) {
-    let (put, take) = RingBuffer::new(bytes);
-    (Put { ring: put, bytes }, Take { ring: take, joined: Vec::new() })
+    let quick = (bytes >> QUICK_PART).min(QUICK_MOST);
+    let ((put_quick, take_quick), (put_bulk, take_bulk)) = (ring::ring(quick), ring::ring(bytes - quick));
+    (
+        Put { quick: put_quick, bulk: put_bulk, bulk_items: 0, resumed: 0, quick_taken: 0, bulk_taken: 0 },
+        Take { quick: take_quick, bulk: take_bulk, quick_taken: 0, bulk_items: 0, ahead: 0 },
+    )
 }
 
 impl Put {
-    /// Puts one item of a stream.
+    /// Puts one item of a stream behind its last.
     ///
     /// # Errors
     /// [`Full`]; nothing was put.
     #[inline]
-    pub(super) fn put(&mut self, stream: u32, item: &Item, body: &[u8]) -> Result<(), Full> {
-        let needed = HEAD + body.len();
-        if self.ring.cached_slots() < needed && self.ring.slots() < needed {
-            return Err(Full);
+    pub(super) fn put(&mut self, trail: &mut Trail, stream: u32, item: &Item, body: &[u8]) -> Result<(), Full> {
+        if trail.end <= if trail.in_bulk { self.bulk_taken } else { self.quick_taken } {
+            *trail = Trail::default();
         }
-        let len = u32::try_from(body.len()).map_err(|_| Full)?;
-        self.ring.push_entire_slice(&encode(stream, item, len)).map_err(|_| Full)?;
-        self.ring.push_entire_slice(body).map_err(|_| Full)
+        if !trail.in_bulk && trail.quick_bytes < QUICK_BYTES && self.quick.put(stream, 0, item, body).is_ok() {
+            trail.quick_bytes += ring::size(body) as u32;
+            trail.end = self.quick.put_ever();
+            return Ok(());
+        }
+        let own = if trail.in_bulk { 0 } else { trail.end };
+        let behind = own.max(self.resumed).max(self.quick_taken);
+        self.bulk.put(stream, behind as u32, item, body)?;
+        self.bulk_items = self.bulk_items.wrapping_add(1);
+        (trail.in_bulk, trail.end) = (true, self.bulk.put_ever());
+        Ok(())
     }
 
-    /// Whether both of these bodies fit, each behind its head.
-    #[inline]
-    pub(super) fn fits(&self, one: usize, other: usize) -> bool {
-        self.ring.slots() >= 2 * HEAD + one + other
+    /// Puts [`Item::Resume`]: it is taken after all that was put before it, and before all that is put later.
+    ///
+    /// # Errors
+    /// [`Full`]; nothing was put.
+    pub(super) fn put_resume(&mut self) -> Result<(), Full> {
+        self.quick.put(0, self.bulk_items, &Item::Resume, &[])?;
+        self.resumed = self.quick.put_ever();
+        Ok(())
+    }
+
+    /// Looks how far the writer is. Once a turn: it is news from another processor.
+    pub(super) fn look(&mut self) {
+        (self.quick_taken, self.bulk_taken) = (self.quick.taken_ever(), self.bulk.taken_ever());
     }
 
     /// Whether the writer is gone.
     pub(super) fn is_abandoned(&self) -> bool {
-        self.ring.is_abandoned()
+        self.bulk.is_abandoned()
     }
 
     /// Bytes that wait.
     pub(super) fn waiting(&self) -> usize {
-        self.bytes - self.ring.slots()
+        self.quick.waiting() + self.bulk.waiting()
     }
 
     /// Bytes that may wait.
     pub(super) fn capacity(&self) -> usize {
-        self.bytes
+        self.quick.capacity() + self.bulk.capacity()
     }
 }
 
@@ -84,79 +144,38 @@ impl Take {
     /// Takes the next item, if there is one.
     #[inline]
     pub(super) fn take<T>(&mut self, with: impl FnOnce(u32, Item, &[u8]) -> T) -> Option<T> {
-        let head = self.ring.read_chunk(HEAD).ok()?;
-        let mut bytes = [0; HEAD];
-        let (one, other) = head.as_slices();
-        bytes[..one.len()].copy_from_slice(one);
-        bytes[one.len()..].copy_from_slice(other);
-        let (stream, item, len) = decode(&bytes);
-        let whole = self.ring.read_chunk(HEAD + len as usize).ok()?;
-        let (one, other) = whole.as_slices();
-        let taken = match one.get(HEAD..) {
-            Some(body) if other.is_empty() => with(stream, item, body),
-            Some(begin) => {
-                self.joined.clear();
-                self.joined.extend_from_slice(begin);
-                self.joined.extend_from_slice(other);
-                with(stream, item, &self.joined)
-            }
-            None => with(stream, item, &other[HEAD - one.len()..]),
+        // In this order: what the bulk lane's next item is behind is seen.
+        let bulk = self.bulk.next();
+        let quick = self.quick.next();
+        let from_bulk = match (quick, bulk) {
+            (Some(quick), _) if quick.is_resume && is_above(quick.stamp, self.bulk_items) => true,
+            (Some(_), Some(bulk)) => self.ahead >= QUICK_AHEAD && !is_above(bulk.stamp, self.quick_taken),
+            (None, bulk) => bulk.is_some(),
+            (Some(_), None) => false,
         };
-        whole.commit_all();
+        if from_bulk {
+            let (size, taken) = self.bulk.take(with)?;
+            self.bulk_items = self.bulk_items.wrapping_add(1);
+            self.ahead = self.ahead.saturating_sub(size);
+            return Some(taken);
+        }
+        let (size, taken) = self.quick.take(with)?;
+        self.quick_taken = self.quick_taken.wrapping_add(size as u32);
+        if bulk.is_some() {
+            self.ahead += size;
+        }
         Some(taken)
     }
 
     /// Whether nothing more will come: the other end is gone, and all it put was taken.
     pub(super) fn is_over(&self) -> bool {
-        // In this order: what was put before the other end went is seen.
-        self.ring.is_abandoned() && self.ring.is_empty()
+        self.quick.is_over() && self.bulk.is_over()
     }
 }
 
-fn encode(stream: u32, item: &Item, len: u32) -> [u8; HEAD] {
-    let (kind, reason, name, numbers, halves) = match *item {
-        Item::Stream { peer } => (0, 0, peer, [0; 3], [0; 4]),
-        Item::Chunk { epoch, from, to, first_start, starts, arrival_us } => {
-            (1, 0, epoch.0, [from.number, to.number, arrival_us], [from.offset, to.offset, first_start, starts])
-        }
-        Item::Gap { epoch, below, reason, arrival_us } => (2, reason, epoch.0, [0, below, arrival_us], [0; 4]),
-        Item::Resume => (3, 0, [0; 8], [0; 3], [0; 4]),
-    };
-    let mut bytes = [0; HEAD];
-    (bytes[0], bytes[1]) = (kind, reason);
-    bytes[4..8].copy_from_slice(&stream.to_le_bytes());
-    bytes[8..12].copy_from_slice(&len.to_le_bytes());
-    bytes[16..24].copy_from_slice(&name);
-    for (field, number) in bytes[24..48].chunks_exact_mut(8).zip(numbers) {
-        field.copy_from_slice(&u64::to_le_bytes(number));
-    }
-    for (field, half) in bytes[48..].chunks_exact_mut(4).zip(halves) {
-        field.copy_from_slice(&u32::to_le_bytes(half));
-    }
-    bytes
-}
-
-fn decode(bytes: &[u8; HEAD]) -> (u32, Item, u32) {
-    let (halves, _) = bytes.as_chunks::<4>();
-    let (words, _) = bytes.as_chunks::<8>();
-    let half = |at: usize| u32::from_le_bytes(halves[at / 4]);
-    let word = |at: usize| u64::from_le_bytes(words[at / 8]);
-    let epoch = Epoch(words[2]);
-    let arrival_us = word(40);
-    let item = match bytes[0] {
-        0 => Item::Stream { peer: words[2] },
-        1 => Item::Chunk {
-            epoch,
-            from: Position { number: word(24), offset: half(48) },
-            to: Position { number: word(32), offset: half(52) },
-            first_start: half(56),
-            starts: half(60),
-            arrival_us,
-        },
-        2 => Item::Gap { epoch, below: word(32), reason: bytes[1], arrival_us },
-        _ => Item::Resume,
-    };
-    (half(4), item, half(8))
+/// Of two counts that wrap, and are not far from each other.
+fn is_above(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed() > 0
 }
 
 #[cfg(test)]

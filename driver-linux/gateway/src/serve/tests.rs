@@ -29,7 +29,11 @@ struct Pair {
 
 impl Pair {
     fn on(disk: &MemStore, queue_bytes: usize) -> Self {
-        let options = Options { salt: 1, segment_bytes: 64 << 10, ..Options::default() };
+        Self::with(disk, queue_bytes, 64 << 10)
+    }
+
+    fn with(disk: &MemStore, queue_bytes: usize, segment_bytes: u64) -> Self {
+        let options = Options { salt: 1, segment_bytes, ..Options::default() };
         let (journal, _) = Journal::open(disk.clone(), options).expect("a journal");
         let bridge = Arc::new(Bridge::default());
         let (put, take) = queue::queue(queue_bytes);
@@ -61,9 +65,12 @@ impl Pair {
 
     /// One record of one byte, its number.
     fn deliver(&mut self, stream: InIx, number: u64) -> Result<(), Full> {
+        self.deliver_stored(stream, number, &[1, number as u8])
+    }
+
+    fn deliver_stored(&mut self, stream: InIx, number: u64, bytes: &[u8]) -> Result<(), Full> {
         let (from, to) = (Position::start_of(number), Position::start_of(number + 1));
-        let bytes = [1, number as u8];
-        self.ingest.records(Batch { stream, epoch: EPOCH, from, to, first_start: 0, starts: 1, bytes: &bytes })
+        self.ingest.records(Batch { stream, epoch: EPOCH, from, to, first_start: 0, starts: 1, bytes })
     }
 
     /// The writer does all it can.
@@ -201,6 +208,30 @@ fn a_full_queue_says_so_before_anything_is_taken_and_room_is_told_once() {
     pair.write();
     assert_eq!(pair.stored(), Some(taken + 1));
     assert_eq!(pair.journal(), (0..=taken).map(|number| number as u8).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_slow_stream_is_stored_with_the_next_group_and_never_refused_however_much_a_fast_one_has_ahead() {
+    let mut pair = Pair::with(&MemStore::new(1), 8 << 20, 64 << 20);
+    let (fast, _) = pair.open("fast").expect("taken");
+    let (slow, _) = pair.open("slow").expect("taken");
+    // Records of 1,000 bytes.
+    let stored = [&[0x43, 0xe8][..], &[7; 1000]].concat();
+    let mut next = 0;
+    for number in 0..20 {
+        while pair.deliver_stored(fast, next, &stored).is_ok() {
+            next += 1;
+        }
+        pair.ingest.begin_turn(0);
+        pair.deliver(slow, number).expect("room");
+        assert_eq!(pair.writer.turn(), Next::Again);
+        let reports: Vec<_> = std::iter::from_fn(|| pair.ingest.stored()).collect();
+        let below = |stream| reports.iter().filter(|stored| stored.stream == stream).map(|stored| stored.below).max();
+        assert_eq!(below(slow), Some(number + 1));
+        assert!(below(fast).is_some_and(|below| below + 5000 < next), "there is much ahead: {next}");
+    }
+    pair.write();
+    assert_eq!(std::iter::from_fn(|| pair.ingest.stored()).map(|stored| stored.below).max(), Some(next));
 }
 
 #[test]

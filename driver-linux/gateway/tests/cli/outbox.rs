@@ -1,5 +1,6 @@
 //! `send --outbox` and `outbox`, with real processes that are killed.
 
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -103,6 +104,45 @@ fn an_interrupted_sender_keeps_what_it_read_and_says_how_to_go_on() {
         assert_eq!(ended.status.code(), Some(130), "{told}");
         assert!(told.contains("interrupted: 300 records wait in box"), "{told}");
         assert_eq!((&outbox(&home)[0]["waiting"], &outbox(&home)[0]["in_use"]), (&300.into(), &false.into()));
+    }
+}
+
+#[test]
+fn a_sender_that_is_still_opening_its_outbox_heeds_signals_and_leaves_it_as_it_was() {
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        let home = Home::new();
+        add_peer(&home, "roof");
+        let args = ["--key", "roof.key", "--outbox", "box", "--stream", "s", "--to"];
+        let away = send(&home, &[&args[..], &[NOWHERE, "--timeout", "100ms"]].concat(), &numbers(0..300));
+        assert_eq!(away.code, 12, "{}", away.err);
+        // Much to look through: nothing tells where the last segment ends, and it is as long as a file can be sparse.
+        let segments = fs::read_dir(home.path("box/s")).expect("listed").map(|entry| entry.expect("a name").path());
+        let segment = segments.filter(|path| path.extension().is_some_and(|e| e == "segment")).max().expect("one");
+        let whole = fs::metadata(&segment).expect("its length").len();
+        for name in ["checkpoint-a", "checkpoint-b", "position", "lock"] {
+            fs::remove_file(home.path(&format!("box/s/{name}"))).expect("removed");
+        }
+        let resize = |to| fs::OpenOptions::new().write(true).open(&segment).and_then(|file| file.set_len(to));
+        resize(64 << 30).expect("longer");
+        let sender = program(&home)
+            .arg("send")
+            .args(args)
+            .arg(NOWHERE)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a sender");
+        until("the outbox is locked", || home.path("box/s/lock").exists());
+        interrupt(&sender, signal);
+        let ended = sender.wait_with_output().expect("ended");
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(130), "{told}");
+        assert!(told.contains("interrupted before the outbox was open: what waits in box is still there"), "{told}");
+        resize(whole).expect("as it was");
+        let gateway = Gateway::on_loopback(&home);
+        let sent = send(&home, &[&args[..], &[&gateway.address]].concat(), b"");
+        assert_eq!((sent.code, sent.err.as_str()), (0, ""));
+        assert!(raw(&home, "s") == numbers(0..300));
     }
 }
 

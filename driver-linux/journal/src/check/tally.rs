@@ -59,14 +59,17 @@ impl Tally {
         }
     }
 
-    /// Streams of which more is known to have been stored than any entry shows, with their epochs.
+    /// Streams and their epochs of which more is known to have been stored than any entry shows, a stream's oldest first.
     pub(crate) fn behind(&self, known: &Streams) -> Vec<(u32, [u8; 8])> {
-        let is_behind = |(id, stream): &(u32, &Stored)| {
-            let found = self.streams.get(id)?.epochs.first()?;
-            let slot = stream.epochs.iter().find(|slot| slot.current && slot.epoch == found.epoch)?;
-            (slot.stored > found.next.number).then_some((*id, slot.epoch))
+        let of_stream = |(id, stream): (u32, &Stored)| {
+            let met = self.streams.get(&id).map_or(&[][..], |found| &found.epochs);
+            let next = |epoch| met.iter().find(|found| found.epoch == epoch).map(|found| found.next.number);
+            let behind = stream.epochs.iter().filter(|slot| next(slot.epoch).is_some_and(|next| next < slot.stored));
+            let mut behind: Vec<_> = behind.map(|slot| (id, slot.epoch)).collect();
+            behind.reverse();
+            behind
         };
-        known.iter().filter_map(|row| is_behind(&row)).collect()
+        known.iter().flat_map(of_stream).collect()
     }
 
     pub(crate) fn into_report(self) -> Vec<StreamCheck> {

@@ -85,7 +85,7 @@ impl<S: Store> Journal<S> {
         Ok(done)
     }
 
-    /// Defines those streams again whose end is lost, as checkpoints know it: so readers are told of the gap.
+    /// Defines streams again in those epochs whose end is lost, as checkpoints know it: so readers are told of the gap.
     fn tell_lost_ends(&mut self, tally: &Tally) -> Result<(), Error> {
         for (id, epoch) in tally.behind(&self.streams) {
             let stream = StreamId(id);

@@ -15,6 +15,9 @@ pub(super) enum Part {
     Joined { from: usize },
 }
 
+/// So many epochs of a stream that went before are remembered: more than a gateway does.
+const EARLIER: usize = 8;
+
 /// One stream as the definition in force has it.
 #[derive(Debug)]
 pub(super) struct Track {
@@ -26,9 +29,29 @@ pub(super) struct Track {
     pub(super) next: Position,
     /// The stored bytes of the record begun, if its beginning was met: then as many as `next.offset` says.
     pub(super) partial: Vec<u8>,
+    /// Where epochs ended that went before, the newest last: a definition may tell that one went further.
+    earlier: Vec<([u8; 8], u64)>,
 }
 
 impl Track {
+    fn new(who: Identity<'_>, base: u64, next: Position) -> Self {
+        let Identity { peer, epoch, name } = who;
+        Self { peer, name: name.into(), epoch, base, next, partial: Vec::new(), earlier: Vec::new() }
+    }
+
+    /// Turns to another epoch, or back to one. Its numbers below `next` that were not met come back.
+    fn turn_to(&mut self, epoch: [u8; 8], next: Position) -> Option<Range<u64>> {
+        let known = self.earlier.iter().position(|(earlier, _)| *earlier == epoch);
+        let met = known.map(|at| self.earlier.remove(at).1);
+        if self.earlier.len() == EARLIER {
+            self.earlier.remove(0);
+        }
+        self.earlier.push((self.epoch, self.next.number));
+        self.epoch = epoch;
+        self.go_to(next);
+        met.map(|met| met..next.number)
+    }
+
     /// Moves to `to`; what was begun is void.
     pub(super) fn go_to(&mut self, to: Position) {
         self.next = to;
@@ -58,7 +81,7 @@ impl Tracks {
         self.list.get_mut(id as usize)?.as_mut()
     }
 
-    /// Takes a definition. Back come the numbers of the same epoch that were stored and not met.
+    /// Takes a definition. Back come the numbers of its epoch that were stored and not met.
     pub(super) fn define(&mut self, id: u32, who: Identity<'_>, base: u64, next: Position) -> Option<Range<u64>> {
         if id >= ID_LIMIT {
             return None;
@@ -69,15 +92,19 @@ impl Tracks {
         let Identity { peer, epoch, name } = who;
         let place = &mut self.list[id as usize];
         let Some(track) = place.as_mut().filter(|t| t.peer == peer && &*t.name == name) else {
-            *place = Some(Track { peer, name: name.into(), epoch, base, next, partial: Vec::new() });
+            *place = Some(Track::new(who, base, next));
             return None;
         };
-        let lost = (track.epoch == epoch && next.number > track.next.number).then_some(track.next.number..next.number);
         track.base = base;
-        if track.epoch != epoch || next > track.next {
-            track.epoch = epoch;
+        let lost = if track.epoch != epoch {
+            track.turn_to(epoch, next)?
+        } else if next > track.next {
+            let met = track.next.number;
             track.go_to(next);
-        }
-        lost
+            met..next.number
+        } else {
+            return None;
+        };
+        (!lost.is_empty()).then_some(lost)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tallylink_journal::testing::MemStore;
+use tallylink_journal::testing::{Kind, MemStore, entries};
 use tallylink_journal::{Check, Error, Journal, Reader, SET_ASIDE_FILE, Store, SyncSite, check, repair};
 
 use crate::common::{EPOCH, PEER};
@@ -159,16 +159,17 @@ fn a_check_changes_nothing() {
     assert!(before == files(&store));
 }
 
-#[test]
-fn a_lost_end_that_a_checkpoint_knows_of_is_shown_as_a_gap() {
-    let store = MemStore::new(1);
+/// A journal of one stream with so many records in each epoch, one in a group. Checkpoints know of all of them.
+fn epochs(store: &MemStore, all: &[([u8; 8], u64)]) {
     let (mut journal, _) = Journal::open(store.clone(), crate::common::options()).unwrap();
     let stream = journal.stream(PEER, &[0]).unwrap();
-    journal.begin_epoch(stream, EPOCH, 0, 0).unwrap();
-    for number in 0..60 {
-        crate::common::append(&mut journal, stream, EPOCH, number, &[crate::sample::content(0, number)]).unwrap();
-        journal.commit().unwrap();
-        journal.maintain(0).unwrap();
+    for &(epoch, records) in all {
+        journal.begin_epoch(stream, epoch, 0, 0).unwrap();
+        for number in 0..records {
+            crate::common::append(&mut journal, stream, epoch, number, &[crate::sample::content(0, number)]).unwrap();
+            journal.commit().unwrap();
+            journal.maintain(0).unwrap();
+        }
     }
     drop(journal);
     // With both checkpoints gone they are made anew, of everything: the last record, too.
@@ -176,6 +177,57 @@ fn a_lost_end_that_a_checkpoint_knows_of_is_shown_as_a_gap() {
         store.remove(name).unwrap();
     }
     drop(Journal::open(store.clone(), crate::common::options()).unwrap());
+}
+
+#[test]
+fn a_lost_end_of_an_earlier_epoch_that_a_checkpoint_knows_of_is_shown_as_a_gap() {
+    let store = MemStore::new(1);
+    let newer = [[6; 8], [7; 8]];
+    epochs(&store, &[(EPOCH, 60), (newer[0], 5), (newer[1], 7)]);
+    let chunks: Vec<_> = (1..100)
+        .filter(|&id| store.names().unwrap().contains(&segment_name(id)))
+        .flat_map(|id| entries(&store, id).into_iter().map(move |(place, kind)| (id, place, kind)))
+        .filter(|(.., kind)| matches!(kind, Kind::Chunk { .. }))
+        .collect();
+    // The last record of each of the older two.
+    for (segment, place, _) in [&chunks[59], &chunks[64]] {
+        store.edit(&segment_name(*segment), |file| file[place.end as usize - 3] ^= 1);
+    }
+    repair(store.clone(), &mut |_| {}).unwrap();
+    assert!(look(&store).is_whole());
+    let shown = |store: &MemStore| {
+        let mut reader = Reader::open(store.clone()).unwrap();
+        let (mut records, mut gaps) = (0, Vec::new());
+        while let Some(item) = reader.next().unwrap() {
+            match item {
+                tallylink_journal::Item::Gap(gap) => {
+                    assert_eq!(gap.reason, None);
+                    gaps.push((gap.epoch, gap.next, gap.below, gap.index));
+                }
+                tallylink_journal::Item::Damage(damage) => panic!("{damage:?}"),
+                tallylink_journal::Item::Record(_) => records += 1,
+            }
+        }
+        (records, gaps)
+    };
+    let gaps = vec![(EPOCH, 59, 60, 59), (newer[0], 4, 5, 64)];
+    assert_eq!(shown(&store), (70, gaps.clone()));
+    assert_eq!(look(&store).streams[0].lost_records, 2);
+    // The next try has nothing to do, and appending goes on in the newest epoch.
+    repair(store.clone(), &mut |_| {}).unwrap();
+    assert_eq!(shown(&store), (70, gaps.clone()));
+    let (mut journal, _) = Journal::open(store.clone(), crate::common::options()).unwrap();
+    let stream = journal.stream(PEER, &[0]).unwrap();
+    crate::common::append(&mut journal, stream, newer[1], 7, &[crate::sample::content(0, 7)]).unwrap();
+    journal.commit().unwrap();
+    assert_eq!(journal.index_end(stream), 73);
+    assert_eq!(shown(&store), (71, gaps));
+}
+
+#[test]
+fn a_lost_end_that_a_checkpoint_knows_of_is_shown_as_a_gap() {
+    let store = MemStore::new(1);
+    epochs(&store, &[(EPOCH, 60)]);
     let (last, end) = {
         let found = look(&store).segments.pop().unwrap();
         (segment_name(found.segment), found.counted as usize)

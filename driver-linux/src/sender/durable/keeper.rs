@@ -14,6 +14,8 @@ const MARK_EVERY: Duration = Duration::from_secs(1);
 /// After a failure the disk is tried again so soon, and after further ones later.
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
+/// After checkpoints or deletions failed, they are tried again this much later.
+const UPKEEP_AGAIN: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(crate) struct Keeper<S: Store + Clone> {
@@ -31,8 +33,8 @@ pub(crate) struct Keeper<S: Store + Clone> {
     mark_at: Option<Instant>,
     /// The disk failed; when it is tried again.
     retry: Option<(Instant, Duration)>,
-    /// Old segments could not be deleted last time.
-    upkeep_fails: bool,
+    /// Checkpoints or deletions failed; when they are tried again.
+    upkeep_at: Option<Instant>,
     /// Reading failed, or does not see all that is durable; when that is tried again.
     read_at: Option<Instant>,
     /// Nothing may be pushed any more, whatever the disk does.
@@ -51,7 +53,7 @@ impl<S: Store + Clone> Keeper<S> {
             seen: None,
             mark_at: None,
             retry: None,
-            upkeep_fails: false,
+            upkeep_at: None,
             read_at: None,
             over: false,
         }
@@ -68,6 +70,7 @@ impl<S: Store + Clone> Keeper<S> {
             if closing && (self.over || (self.group.is_empty() && self.shared.queued().0 == 0)) {
                 break;
             }
+            self.keep_up();
             let handed_on = self.hand_on();
             if handed_on {
                 continue;
@@ -143,18 +146,27 @@ impl<S: Store + Clone> Keeper<S> {
             Err(why) => self.fail(why, closing),
         }
         self.tell();
-        self.maintain();
+        if self.upkeep_at.is_none() {
+            self.maintain();
+        }
+    }
+
+    /// Does what upkeep failed to do, when that is due: nothing more may be written for long.
+    fn keep_up(&mut self) {
+        if self.upkeep_at.is_some_and(|at| at <= clock::monotonic()) {
+            self.maintain();
+        }
     }
 
     fn maintain(&mut self) {
         let kept = self.outbox.maintain(clock::unix_micros());
         // Once for each time that it begins to fail: what fails is tried often.
         if let Err(why) = &kept
-            && !self.upkeep_fails
+            && self.upkeep_at.is_none()
         {
             tracing::warn!("{why}; what was delivered stays on the disk until that is mended");
         }
-        self.upkeep_fails = kept.is_err();
+        self.upkeep_at = kept.err().and_then(|_| clock::deadline(UPKEEP_AGAIN));
     }
 
     /// Whether what waits is enough, or has waited long enough, to be fetched.
@@ -228,7 +240,7 @@ impl<S: Store + Clone> Keeper<S> {
             Some((at, _)) => Some(at),
             None => [group, self.mark_at].into_iter().flatten().min(),
         };
-        [write.filter(|_| !self.over), self.read_at].into_iter().flatten().min()
+        [write.filter(|_| !self.over), self.read_at, self.upkeep_at].into_iter().flatten().min()
     }
 }
 
