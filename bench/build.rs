@@ -2,7 +2,8 @@
 use std::{env, fs, path::Path, process::Command};
 
 /// Crates whose version decides what a figure means.
-const NAMED: [&str; 7] = ["aws-lc-rs", "quinn", "quinn-proto", "quinn-udp", "ring", "rustls", "s2n-quic"];
+const NAMED: [&str; 9] =
+    ["aws-lc-rs", "libsqlite3-sys", "quinn", "quinn-proto", "quinn-udp", "ring", "rumqttc", "rustls", "s2n-quic"];
 
 fn main() {
     let manifest = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -5,7 +5,7 @@
 //! process to process and stores nothing; and the same bytes are only written to the same disk and synced, in groups of three
 //! sizes. What bounds a durable transfer is the slower of these two: that is what Tallylink is compared with.
 
-mod cpu;
+pub(crate) mod cpu;
 mod disk;
 mod figures;
 mod quinn;

@@ -9,13 +9,20 @@ mod disk_faults;
 mod drain;
 mod fairness;
 mod fill;
+mod idle;
+mod journal;
 mod lab;
+mod latency;
 mod machine;
 mod many;
 mod marks;
+mod meter;
+mod mqtt;
 mod options;
 mod path;
 mod process;
+mod push;
+mod queue;
 mod render;
 mod report;
 mod start_up;
@@ -57,6 +64,28 @@ enum Bench {
     /// An end of a QUIC connection, for `drain`.
     #[command(hide = true)]
     DrainQuinn(drain::QuinnRole),
+    /// What it costs a thread to insert a record while the link sends, in CPU and, with valgrind, in instructions.
+    Push(push::Arguments),
+    /// Only inserts, for `push`.
+    #[command(hide = true)]
+    PushOnly(push::PushRole),
+    /// From push to RECEIVED and STORED, idle and under load.
+    Latency(latency::Arguments),
+    /// Memory, packets and wake-ups of a gateway whose peers are silent, and what happens when all speak at once.
+    Idle(idle::Arguments),
+    /// The same records through mosquitto at QoS 1 and 2 (Debian's package), and to a Tallylink gateway.
+    Mqtt(mqtt::Arguments),
+    /// Publishes, for `mqtt`.
+    #[command(hide = true)]
+    MqttClient(mqtt::MqttRole),
+    /// Pushes, for `mqtt`.
+    #[command(hide = true)]
+    MqttSender(mqtt::MqttSenderRole),
+    /// The classic loss of plain datagrams behind a thread that writes, and Tallylink with the same payloads.
+    Queue(queue::Arguments),
+    /// A receiver, for `queue`.
+    #[command(hide = true)]
+    QueueReceiver(queue::QueueRole),
     /// What a gateway makes of whoever holds no key of it: wrong keys, replays and random datagrams.
     Strangers(strangers::Arguments),
     /// How long, and with how much memory, a gateway and a sender open a large journal.
@@ -66,6 +95,8 @@ enum Bench {
     OpenOutbox(start_up::Open),
     /// The time to fill a sender's outbox, beside only writing and syncing the same bytes.
     Fill(fill::Arguments),
+    /// CPU, rate and bytes written of appending to a journal, reading and recovering it, beside SQLite.
+    Journal(journal::Arguments),
     /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
     DiskFaults(disk_faults::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
@@ -104,8 +135,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::Drain(arguments) => drain::run(arguments)?,
         Bench::DrainTallylink(role) => role.run().map(|()| true)?,
         Bench::DrainQuinn(role) => role.run().map(|()| true)?,
+        Bench::Push(arguments) => push::run(arguments)?,
+        Bench::PushOnly(role) => role.run().map(|()| true)?,
+        Bench::Latency(arguments) => latency::run(arguments)?,
+        Bench::Idle(arguments) => idle::run(arguments)?,
+        Bench::Mqtt(arguments) => mqtt::run(arguments)?,
+        Bench::MqttClient(role) => role.run().map(|()| true)?,
+        Bench::MqttSender(role) => role.run().map(|()| true)?,
+        Bench::Queue(arguments) => queue::run(arguments)?,
+        Bench::QueueReceiver(role) => role.run().map(|()| true)?,
         Bench::Strangers(arguments) => strangers::run(arguments)?,
         Bench::Fill(arguments) => fill::run(arguments)?,
+        Bench::Journal(arguments) => journal::run(arguments)?,
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,

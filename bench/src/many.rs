@@ -13,12 +13,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Deserialize;
-use tallylink_core::{KeyId, PeerId, crypto::Psk};
+use tallylink_core::{End, KeyId, PeerId, Provision, crypto::Psk};
 
-use self::{
-    crowd::{Crowd, Seen},
-    fast::Fast,
-};
+use self::crowd::{Crowd, Seen};
+pub(crate) use self::fast::Fast;
 use crate::{
     machine::Machine,
     marks::{Bound, Mark},
@@ -106,6 +104,11 @@ impl Provided {
     fn key_id() -> KeyId {
         KeyId(0)
     }
+
+    /// What the device end is told.
+    pub(crate) fn device(&self) -> Provision {
+        Provision::new(self.id, End::Device, Self::key_id(), self.psk())
+    }
 }
 
 /// As `tallylink peer add --json` prints it.
@@ -115,7 +118,8 @@ struct Line {
     key: String,
 }
 
-fn provision(home: &Home, peers: u32) -> Result<Vec<Provided>> {
+/// Adds so many peers to a home's key store.
+pub(crate) fn provision(home: &Home, peers: u32) -> Result<Vec<Provided>> {
     let names: String = (0..peers).map(|number| format!("peer-{number}\n")).collect();
     let printed = home.ok(&["peer", "add", "--from", "-", "--json"], names.as_bytes())?;
     let printed = String::from_utf8(printed)?;

@@ -1,4 +1,6 @@
 //! This program once more, in one of its roles: a process of its own.
+mod conversation;
+
 use std::{
     env,
     fs::File,
@@ -9,6 +11,8 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use rustix::process::{Pid, Signal, kill_process};
+
+pub(crate) use conversation::Conversation;
 
 /// A running process. It is killed when nobody has it any more.
 pub(crate) struct Process {

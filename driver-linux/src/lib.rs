@@ -5,6 +5,7 @@
 //! | sends, from any of its threads | [`Sender`] and [`sender::Stream`] |
 //! | sends what it must not lose when it ends | the same, with [`Sender::open_durable`] |
 //! | receives, without a disk | [`Receiver`] |
+//! | takes others' plain datagrams | [`PlainSocket`] |
 //! | has its own loop, or its own disk | [`Network`] with an [`Application`], and a [`Remote`] for its other threads |
 //!
 //! A [`Network`] is one socket and all sessions over it, driven by one thread; the other two are such a thread with queues to
@@ -70,5 +71,5 @@ pub use network::{Network, Remote};
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use settings::{Settings, StartError};
-pub use socket::{Buffers, SocketCounters};
+pub use socket::{Buffers, PlainSocket, SocketCounters};
 pub use storage::Boxed;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, time::Duration};
 use anyhow::{Context, Result};
 
 /// CPU that each thread of a process has used so far, by its name; those of one name together.
-pub(super) fn of_process(id: u32) -> Result<BTreeMap<String, Duration>> {
+pub(crate) fn of_process(id: u32) -> Result<BTreeMap<String, Duration>> {
     let tasks = format!("/proc/{id}/task");
     let mut threads = BTreeMap::new();
     for task in fs::read_dir(&tasks).with_context(|| format!("cannot read {tasks}"))? {

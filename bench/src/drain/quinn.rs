@@ -14,11 +14,9 @@ use rustls::{
     pki_types::CertificateDer,
 };
 
-use super::{
-    cpu,
-    rounds::{Conversation, Run},
-};
+use super::{cpu, rounds::Run};
 use crate::{
+    process::Conversation,
     transport::{
         side::{Job, Meter},
         sides::quinn,

@@ -1,14 +1,7 @@
 //! Interleaved rounds: in each, every side moves every case's records once.
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    path::Path,
-    process::ExitStatus,
-    sync::mpsc::{self, Receiver},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fs::File, path::Path, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use tempfile::TempDir;
 
@@ -17,10 +10,6 @@ use super::{
     quinn::{self, Backend},
     tallylink,
 };
-use crate::process::Process;
-
-/// A process that says nothing for so long hangs.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Groups in which the plain bytes are written.
 pub(super) const GROUPS: [(&str, usize); 3] =
@@ -120,54 +109,4 @@ impl Rounds<'_> {
         }
         Ok(())
     }
-}
-
-/// A process and what it says.
-pub(super) struct Conversation {
-    process: Process,
-    lines: Receiver<String>,
-}
-
-impl Conversation {
-    pub(super) fn start(arguments: &[String], log: &File) -> Result<Self> {
-        let (tell, lines) = mpsc::channel();
-        let process = Process::start(arguments, log, move |line| {
-            // Nobody listens any more only when the bench fails.
-            let _ = tell.send(line.to_owned());
-        })?;
-        Ok(Self { process, lines })
-    }
-
-    /// Waits for the line that begins so, and returns the rest of it.
-    pub(super) fn hear(&mut self, begins: &str) -> Result<String> {
-        loop {
-            match self.lines.recv_timeout(PATIENCE) {
-                Ok(line) => {
-                    if let Some(rest) = line.strip_prefix(begins) {
-                        return Ok(rest.to_owned());
-                    }
-                }
-                Err(_) => bail!("a process ended or hung before it said `{begins}`"),
-            }
-        }
-    }
-
-    pub(super) fn id(&self) -> u32 {
-        self.process.id()
-    }
-
-    /// Lets it end, which it does when nobody speaks to it any more.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.process.hang_up();
-        succeeded(self.process.wait()?)
-    }
-
-    /// SIGTERM, and success is expected.
-    pub(super) fn stop(mut self) -> Result<()> {
-        succeeded(self.process.stop()?)
-    }
-}
-
-fn succeeded(ended: ExitStatus) -> Result<()> {
-    if ended.success() { Ok(()) } else { bail!("a process ended with {ended}") }
 }

@@ -23,10 +23,11 @@ use tallylink_linux::{Sender, Settings};
 
 use super::{
     cpu,
-    rounds::{Conversation, Fill, Run},
+    rounds::{Fill, Run},
 };
 use crate::{
     clock,
+    process::Conversation,
     transport::{side::Job, sides::MAX_DATAGRAM},
     workload::{Packed, Workload},
 };

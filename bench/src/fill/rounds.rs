@@ -1,18 +1,13 @@
 //! Filling, round by round, each side in turn.
 
-use std::{
-    fs::{self, File},
-    io::Write as _,
-    path::Path,
-    time::Duration,
-};
+use std::{fs::File, io::Write as _, path::Path, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use tallylink_core::{KeyId, PeerId, crypto::Psk, wire::varint};
 use tallylink_linux::Sender;
 
 use crate::{
-    clock,
+    meter::{Meter, Spent},
     workload::{HEAD, Packed, Workload},
 };
 
@@ -54,21 +49,12 @@ pub(super) struct Case {
     pub(super) workload: Workload,
 }
 
-/// One side in one round.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Round {
-    pub(super) time: Duration,
-    pub(super) cpu: Duration,
-    /// Bytes that this process gave to the disk.
-    pub(super) written: u64,
-}
-
 /// One case.
 pub(super) struct Measured {
     pub(super) case: String,
     /// Bytes of all records, their sizes not counted.
     pub(super) bytes: f64,
-    pub(super) rounds: Vec<[Round; SIDES.len()]>,
+    pub(super) rounds: Vec<[Spent; SIDES.len()]>,
 }
 
 /// Fills everything, `rounds` times.
@@ -83,7 +69,7 @@ pub(super) fn measure(cases: &[Case], rounds: u32, dir: Option<&Path>) -> Result
         .collect();
     for _ in 0..rounds {
         for (case, measured) in cases.iter().zip(&mut measured) {
-            let mut round = [Round { time: Duration::ZERO, cpu: Duration::ZERO, written: 0 }; SIDES.len()];
+            let mut round = [Spent::default(); SIDES.len()];
             for (side, round) in SIDES.into_iter().zip(&mut round) {
                 *round = fill(case, side, dir).with_context(|| format!("{}, {}", case.name, side.name()))?;
             }
@@ -93,7 +79,7 @@ pub(super) fn measure(cases: &[Case], rounds: u32, dir: Option<&Path>) -> Result
     Ok(measured)
 }
 
-fn fill(case: &Case, side: Side, dir: Option<&Path>) -> Result<Round> {
+fn fill(case: &Case, side: Side, dir: Option<&Path>) -> Result<Spent> {
     let home = match dir {
         Some(dir) => tempfile::tempdir_in(dir),
         None => tempfile::tempdir(),
@@ -105,14 +91,14 @@ fn fill(case: &Case, side: Side, dir: Option<&Path>) -> Result<Round> {
     }
 }
 
-fn push(case: &Case, side: Side, path: &Path) -> Result<Round> {
+fn push(case: &Case, side: Side, path: &Path) -> Result<Spent> {
     let sender = Sender::connect(NOWHERE, PeerId(*b"the-fill"), KeyId(0), Psk::from_bytes([7; 16]))?;
     let mut stream = sender.open_durable("fill", path)?;
     let size = varint::encode(case.workload.size() as u64).ok().context("records longer than any can be")?;
     let mut packed = Packed::new(&case.workload, size.as_slice());
     let mut record = vec![0; case.workload.size()];
     let mut number = 0;
-    let start = Meters::read()?;
+    let start = Meter::start()?;
     while number < case.records {
         if side == Side::OneByOne {
             let head = case.workload.head(number);
@@ -127,17 +113,17 @@ fn push(case: &Case, side: Side, path: &Path) -> Result<Round> {
         }
     }
     stream.flush_durable(PATIENCE)?;
-    let round = start.elapsed()?;
+    let round = start.spent()?;
     ensure!(stream.progress().durable_below() == case.records, "not everything is durable");
     Ok(round)
 }
 
-fn write_and_sync(case: &Case, path: &Path) -> Result<Round> {
+fn write_and_sync(case: &Case, path: &Path) -> Result<Spent> {
     let size = varint::encode(case.workload.size() as u64).ok().context("records longer than any can be")?;
     let mut packed = Packed::new(&case.workload, size.as_slice());
     let mut buffer = Vec::with_capacity(2 * WRITE_BYTES);
     let mut number = 0;
-    let start = Meters::read()?;
+    let start = Meter::start()?;
     let mut file = File::create(path)?;
     while number < case.records {
         let (many, batch) = packed.batch(&case.workload, number, case.records - number);
@@ -149,30 +135,5 @@ fn write_and_sync(case: &Case, path: &Path) -> Result<Round> {
         }
     }
     file.sync_data()?;
-    start.elapsed()
-}
-
-/// What the clocks and the kernel's accounts say.
-struct Meters {
-    wall: std::time::Instant,
-    cpu: Duration,
-    written: u64,
-}
-
-impl Meters {
-    fn read() -> Result<Self> {
-        Ok(Self { written: written()?, cpu: clock::process_cpu(), wall: clock::wall() })
-    }
-
-    fn elapsed(&self) -> Result<Round> {
-        let (time, cpu) = (self.wall.elapsed(), clock::process_cpu().saturating_sub(self.cpu));
-        Ok(Round { time, cpu, written: written()?.saturating_sub(self.written) })
-    }
-}
-
-/// `write_bytes` of this process.
-fn written() -> Result<u64> {
-    let accounts = fs::read_to_string("/proc/self/io").context("the kernel keeps no accounts of bytes written")?;
-    let line = accounts.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-    Ok(line.context("/proc/self/io has no write_bytes")?.trim().parse()?)
+    start.spent()
 }

@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use tallylink_core::{End, Provision};
 use tallylink_linux::{
     Sender, Settings,
     sender::{Confirmed, Stream},
@@ -19,18 +18,17 @@ use super::Provided;
 
 const RECORD: [u8; 1_013] = [b'y'; 1_013];
 
-pub(super) struct Fast {
+pub(crate) struct Fast {
     over: Arc<AtomicBool>,
     confirmed: Confirmed,
     thread: JoinHandle<Result<()>>,
 }
 
 impl Fast {
-    pub(super) fn start(key: &Provided, gateway: SocketAddr) -> Result<Self> {
+    pub(crate) fn start(key: &Provided, gateway: SocketAddr) -> Result<Self> {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let settings = Settings { listen, ..Settings::sender() };
-        let provision = Provision::new(key.id, End::Device, Provided::key_id(), key.psk());
-        let sender = Sender::with(&settings, &gateway.to_string(), provision)?;
+        let sender = Sender::with(&settings, &gateway.to_string(), key.device())?;
         let mut stream = sender.open("fast")?;
         let confirmed = stream.confirmed();
         let over = Arc::new(AtomicBool::new(false));
@@ -39,11 +37,11 @@ impl Fast {
         Ok(Self { over, confirmed, thread })
     }
 
-    pub(super) fn stored(&self) -> u64 {
+    pub(crate) fn stored(&self) -> u64 {
         self.confirmed.stored_below()
     }
 
-    pub(super) fn stop(self) -> Result<()> {
+    pub(crate) fn stop(self) -> Result<()> {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| anyhow!("the fast sender panicked"))?
     }

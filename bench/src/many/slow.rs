@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use tallylink_core::{Config, Ecn, End, Endpoint, EpochSource, Event, Fixed, Name, OutIx, Path, PeerIx, Provision};
+use tallylink_core::{Config, Ecn, Endpoint, EpochSource, Event, Fixed, Name, OutIx, Path, PeerIx};
 use tallylink_linux::{
     Clock, SendsOnly, boot_seed,
     crypto::{AwsLc, AwsLcKey},
@@ -44,7 +44,7 @@ impl Slow {
         socket.set_nonblocking(true)?;
         let mut endpoint = Endpoint::new(Config::small(), AwsLc, Fixed::new(), boot_seed()?)?;
         let (now, path) = (clock.now(), Path::to(gateway));
-        endpoint.add_peer(PEER, Provision::new(key.id, End::Device, Provided::key_id(), key.psk()))?;
+        endpoint.add_peer(PEER, key.device())?;
         endpoint.connect(now, PEER, path)?;
         let name = Name::new("slow").context("a name")?;
         endpoint.open(now, STREAM, PEER, name, EpochSource::FirstSession, 0, 0..RING as u32)?;

@@ -249,7 +249,11 @@ impl<C: Crypto> Cx<'_, C> {
                 if let Some(link) = self.p.links.get_mut(ix.at()) {
                     link.flight.free(table, slot);
                 }
-                self.chunk_arrived(ix, slot, &repeat);
+                // Its chunk has arrived, by another packet; a SKIP that left with it may not have.
+                if repeat.carried.has(Carried::SKIP) {
+                    self.skip_lost(ix, repeat.stream, repeat.number);
+                }
+                self.chunk_arrived(ix, slot, &Sent { carried: Carried::CHUNK, ..repeat });
                 return;
             }
             slot = repeat.in_list.next;

@@ -202,6 +202,8 @@ impl<C: Crypto> Cx<'_, C> {
                 self.say_of(ix, stream);
             }
         }
+        // Whoever took it may find nothing to say after all: it is looked at once, and spare again then.
+        self.wake(ix);
         Some(ix)
     }
 

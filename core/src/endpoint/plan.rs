@@ -121,10 +121,11 @@ impl<C: Crypto> Cx<'_, C> {
         let (due, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
         // Without a free slot nothing leaves that asks for an ACK; a probe timeout makes room then. The last one is kept for
         // what was lost, and for PING.
-        let free = self.free_number(ix, tx_next);
+        // Nor does it while the other end is silent: a gateway waits without a link then.
+        let free = if parked { None } else { self.free_number(ix, tx_next) };
         let spare = link.flight.slots.saturating_add(1) < self.st.config.in_flight;
         let probe = due && free.is_some();
-        let may_send = !parked && (probe || free.is_some_and(|n| self.may_send(ix, n, datagram)));
+        let may_send = probe || free.is_some_and(|n| self.may_send(ix, n, datagram));
         let link = self.p.links.get(ix.at())?;
         let has_data = may_send && (!link.flight.lost.is_empty() || link.outbound.front != OutIx::NONE);
         if link.mtu.wanted(link.path.datagram)

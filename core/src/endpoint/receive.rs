@@ -150,8 +150,6 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(link) = self.acquire(at) else {
             return self.without_link(at, number, datagram);
         };
-        // It is given back when the packet turns out to be a repeat.
-        self.wake(link);
         self.look(link, number)?;
         self.accept_opened(link, number, header_len, path, datagram, to)
     }

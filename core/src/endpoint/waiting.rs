@@ -56,7 +56,7 @@ impl<C: Crypto> Cx<'_, C> {
         if self.st.waiting_front == InIx::NONE {
             self.st.waiting_back = InIx::NONE;
         }
-        // Whatever waits to be said is listed with the link. Its peer may have found one since, or be gone.
+        // Whatever waits to be said is listed with the link. Its peer may have found one since, and have said it, or be gone.
         self.acquire(at);
         true
     }

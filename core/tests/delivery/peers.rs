@@ -1,8 +1,8 @@
 //! More peers than links: a link is lent to whoever has something outstanding.
 
-use crate::support::{Fleet, PEER, record, small_config};
-use tallylink_core::Event;
+use crate::support::{Fleet, PEER, at, record, small_config};
 use tallylink_core::wire::RejectReason;
+use tallylink_core::{EpochSource, Event, Name, OutIx};
 
 /// Forty devices share three links; each sends now and then, and nothing is lost.
 #[test]
@@ -110,4 +110,37 @@ fn a_stream_whose_records_turn_out_to_be_stored_frees_its_link() {
         fleet.run(fleet.now + 20_000_000);
         assert_eq!(fleet.devices[device].outbound(0).stored_below(), 1, "device {device} found a link");
     }
+}
+
+/// Two streams of a peer wait for a link to say STORED. The first that gets one says it for both; the second needs none then,
+/// and must not keep one.
+#[test]
+fn a_link_that_turns_out_to_be_needless_is_given_back() {
+    const RING: u32 = 1 << 14;
+    let mut fleet = Fleet::new(&small_config(), 2, 1, RING as usize);
+    let second = (OutIx(1), Name::new("t").unwrap());
+    let first = &mut fleet.devices[0].endpoint;
+    first.open(at(0), second.0, PEER, second.1, EpochSource::FirstSession, 0, RING..2 * RING).unwrap();
+    let push_both = |fleet: &mut Fleet| {
+        for stream in [OutIx(0), second.0] {
+            fleet.devices[0].endpoint.push(at(fleet.now), stream, b"x").unwrap();
+        }
+    };
+    push_both(&mut fleet);
+    fleet.run(5_000_000);
+    fleet.push(1, b"x").unwrap();
+    fleet.run(10_000_000);
+    // The disk is slow: both streams of one device wait for it, and the other device has the link by then.
+    fleet.gateway.storing = false;
+    push_both(&mut fleet);
+    fleet.run(fleet.now + 200_000);
+    fleet.push(1, b"y").unwrap();
+    fleet.run(fleet.now + 5_000);
+    fleet.gateway.store(fleet.now);
+    fleet.gateway.storing = true;
+    fleet.run(fleet.now + 1_000_000);
+    assert_eq!([0, 1].map(|s| fleet.devices[0].outbound(s).stored_below()), [2, 2]);
+    fleet.push(1, b"z").unwrap();
+    fleet.run(fleet.now + 1_000_000);
+    assert_eq!(fleet.devices[1].outbound(0).stored_below(), 3);
 }

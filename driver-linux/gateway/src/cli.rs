@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::check::Check;
 use crate::config::{Config, Place};
 use crate::demo::{Demo, DemoSender};
+use crate::ingest::Ingest;
 use crate::keystore::KeyStore;
 use crate::outbox::Outbox;
 use crate::peer::PeerCommand;
@@ -14,7 +15,7 @@ use crate::query::Query;
 use crate::send::Send;
 use crate::serve::Serve;
 use crate::status::Status;
-use crate::{Error, Exit, check, demo, outbox, peer, query, send, serve, status};
+use crate::{Error, Exit, check, demo, ingest, outbox, peer, query, send, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -86,6 +87,24 @@ Examples:
   tallylink send --key roof.key --outbox ./outbox
       delivers what is left there")]
     Send(Send),
+    /// Take plain datagrams of devices that do not speak Tallylink, into a journal or to standard output
+    ///
+    /// Each datagram becomes a record, of peer 66726f6d2d756470. The journal is that of the data directory, which no gateway
+    /// may use meanwhile: give --data. Ends cleanly at SIGTERM or SIGINT, with everything received stored.
+    ///
+    /// Such a device is not answered and does not repeat, so that a datagram that finds no room is lost. All of them are
+    /// counted, those that found the kernel's buffer full and those that found the queue full, and the exit code is 12 if
+    /// there are any: then raise --receive-buffer (and net.core.rmem_max) or --queue. Without a queue (--direct) the kernel's
+    /// buffer alone has to hold what comes while the disk is busy.
+    #[command(after_help = "\
+Examples:
+  tallylink ingest --udp 5140 --data ./legacy
+  tallylink query --data ./legacy --follow            what came, while it comes
+  tallylink ingest --udp 127.0.0.1:5140 --stdout | jq .data
+  tallylink ingest --udp 5140 --stdout=frames | \\
+      tallylink send --frames --to gw.example:7433 --key roof.key --stream legacy --outbox ./outbox
+      carries them on to a gateway, exactly once from here on")]
+    Ingest(Ingest),
     /// Show what waits in a directory of outboxes, also while a sender has it open
     ///
     /// Tells for each stream whose it is, how many records wait and since when, and how many it ever held.
@@ -155,6 +174,7 @@ impl Cli {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
             Command::Serve(serve) => serve::run(serve, config),
             Command::Send(send) => send::run(&send, &config),
+            Command::Ingest(args) => ingest::run(&args, &config),
             Command::Outbox(args) => outbox::run(&args),
             Command::Status(status) => status::run(&status, &config),
             Command::Query(query) => query::run(query, &config),

@@ -139,6 +139,31 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
+    /// The address for plain datagrams is of no use.
+    #[error(
+        "cannot receive on {address}: {error}; stop the other program, or choose an address of this machine with --udp"
+    )]
+    Ingest {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Plain datagrams that are gone.
+    #[error(
+        "{lost} of {arrived} datagrams are not stored: {kernel} found the kernel's buffer full (raise net.core.rmem_max and \
+         --receive-buffer), {queue} the queue (raise --queue)"
+    )]
+    Dropped {
+        /// How many.
+        lost: u64,
+        /// Of how many that reached the socket.
+        arrived: u64,
+        /// Those that the kernel dropped.
+        kernel: u64,
+        /// Those that the queue had no room for.
+        queue: u64,
+    },
     /// The gateway's name leads nowhere.
     #[error("{to} cannot be resolved: {error}; check the name and the network")]
     Resolve {
@@ -278,17 +303,20 @@ impl Error {
             {
                 Exit::Address
             }
+            Self::Ingest { error, .. } if error.kind() == io::ErrorKind::AddrNotAvailable => Exit::Address,
             Self::Resolve { .. } => Exit::Address,
             Self::Stream { .. } => Exit::Usage,
             Self::Record { large: true, .. } => Exit::RecordTooLarge,
-            Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } => Exit::NotStored,
+            Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } | Self::Dropped { .. } => {
+                Exit::NotStored
+            }
             Self::Interrupted { .. } | Self::OutboxNotOpened { .. } | Self::OutboxWaits { interrupted: true, .. } => {
                 Exit::Interrupted
             }
             Self::OutboxWaits { .. } => Exit::NotStored,
             Self::KeyInUse { .. } => Exit::JournalLocked,
             Self::Outbox { why } if matches!(**why, OutboxError::Locked { .. }) => Exit::JournalLocked,
-            Self::Start { .. } | Self::Network(_) | Self::Http { .. } => Exit::Network,
+            Self::Start { .. } | Self::Network(_) | Self::Http { .. } | Self::Ingest { .. } => Exit::Network,
             Self::DataDir { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
             Self::DataDir { error, .. } if is_of_disk(error) => Exit::Disk,
             Self::NoJournal { .. }

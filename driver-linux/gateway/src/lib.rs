@@ -8,6 +8,7 @@
 //! | [`check`] | whether what is on disk is whole, and setting aside what is not |
 //! | [`cli`] | commands, options and their help |
 //! | [`config`] | the configuration file and its keys |
+//! | [`ingest`] | plain datagrams of other devices, into a journal or to standard output |
 //! | [`keystore`] | peers and their keys on disk, and following them while they change |
 //! | [`demo`] | all of it once, over a bad network |
 //! | [`device`] | what a device needs of its key, in every form `peer add` prints |
@@ -30,6 +31,7 @@ mod error;
 mod exit;
 mod hex;
 pub mod host_port;
+pub mod ingest;
 pub mod keystore;
 mod log;
 pub mod outbox;

@@ -1,6 +1,6 @@
 //! `query`: what the journal holds, also while a gateway writes it.
 
-mod escape;
+pub(crate) mod escape;
 mod format;
 mod gap;
 mod names;

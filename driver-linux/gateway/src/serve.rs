@@ -209,7 +209,7 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge, journal: &
 }
 
 /// How the journal is kept.
-fn options(config: &Config) -> Result<Options, Error> {
+pub(crate) fn options(config: &Config) -> Result<Options, Error> {
     let mut salt = [0; 8];
     getrandom::fill(&mut salt).map_err(tallylink_linux::StartError::Entropy)?;
     let bytes = |limit: Limit<Bytes>| match limit {
@@ -254,7 +254,7 @@ fn settings(config: &Config) -> Settings {
 }
 
 /// Says what recovery found, if that was anything out of the ordinary.
-fn tell(recovery: &Recovery, journal: &Path) {
+pub(crate) fn tell(recovery: &Recovery, journal: &Path) {
     let dir = journal.display();
     if recovery.created {
         info!("made a new journal in {dir}");
@@ -281,13 +281,13 @@ fn tell(recovery: &Recovery, journal: &Path) {
 }
 
 /// Makes the data directory, for its owner only.
-fn make_data_dir(dir: &Path) -> Result<(), Error> {
+pub(crate) fn make_data_dir(dir: &Path) -> Result<(), Error> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|error| Error::DataDir { dir: dir.to_owned(), error })
 }
 
 /// The first signal asks the gateway to stop, from its start on; the second does not ask.
-fn watch_for_the_first_signal() -> Result<Arc<AtomicBool>, Error> {
+pub(crate) fn watch_for_the_first_signal() -> Result<Arc<AtomicBool>, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let exit = i32::from(Exit::Interrupted as u8);

@@ -187,14 +187,25 @@ pub(crate) fn write_void(len: u64, mask: Mask, offset: u64, out: &mut Vec<u8>) {
     }
 }
 
+/// How far to go from the front of `bytes`, at least one byte, to where an entry could begin, as far as one byte of it tells; or to
+/// where `bytes` do not tell. A search behind damage, and through the zeros of a preallocated segment, goes in such steps.
+pub(crate) fn next_candidate(bytes: &[u8]) -> usize {
+    let kinds = bytes.get(PREFIX + 1..).unwrap_or(&[]);
+    1 + kinds.iter().position(|&kind| is_kind(kind)).unwrap_or(kinds.len())
+}
+
+#[inline]
+fn is_kind(byte: u8) -> bool {
+    (KIND_GROUP..=KIND_VOID).contains(&(byte & KIND_MASK))
+}
+
 /// Reads and checks the header at the front of `bytes`; the body's checksum is [`verify`]'s.
 ///
 /// `None` if no entry begins here, as far as the header tells.
 #[inline]
 pub(crate) fn parse(bytes: &[u8], mask: Mask, offset: u64) -> Option<Parsed> {
     let kind = *bytes.get(PREFIX)?;
-    // A search behind damage comes here for every byte: turn most of them away at once.
-    if !(KIND_GROUP..=KIND_VOID).contains(&(kind & KIND_MASK)) {
+    if !is_kind(kind) {
         return None;
     }
     let mut fields = Fields { bytes, at: PREFIX + 1 };

@@ -111,7 +111,7 @@ impl<F: StoreFile> Scanner<F> {
             match self.next()? {
                 // The file ends before the limit: all the rest is missing.
                 Step::Bad { .. } if self.rest().is_empty() => self.at = self.limit,
-                Step::Bad { .. } => self.at += 1,
+                Step::Bad { .. } => self.at += entry::next_candidate(self.rest()) as u64,
                 Step::Entry { at, .. } => {
                     self.at = at;
                     break;

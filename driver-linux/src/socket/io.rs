@@ -71,12 +71,7 @@ pub(crate) struct Udp {
 impl Udp {
     /// Binds to `listen`. An unspecified IPv6 address takes IPv4 too; where there is no IPv6, it becomes the IPv4 one.
     pub(crate) fn bind(listen: SocketAddr, receive: usize, send: usize) -> io::Result<Self> {
-        let socket = match bind(listen) {
-            Err(_) if listen.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) => {
-                bind((Ipv4Addr::UNSPECIFIED, listen.port()).into())?
-            }
-            other => other?,
-        };
+        let socket = bind_or_ipv4(listen)?;
         let buffers = kernel::set_buffers(&socket, receive, send)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         // It asks for a time stamp with each receive, for which the room of its control messages is too small: with a coalesced
@@ -110,6 +105,16 @@ fn mark(codepoint: Option<EcnCodepoint>) -> Ecn {
         Some(EcnCodepoint::Ect0) => Ecn::Ect0,
         Some(EcnCodepoint::Ect1) => Ecn::Ect1,
         Some(EcnCodepoint::Ce) => Ecn::Ce,
+    }
+}
+
+/// Binds to `listen`, or where there is no IPv6 and all of its addresses are meant, to those of IPv4.
+pub(super) fn bind_or_ipv4(listen: SocketAddr) -> io::Result<Socket> {
+    match bind(listen) {
+        Err(_) if listen.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) => {
+            bind((Ipv4Addr::UNSPECIFIED, listen.port()).into())
+        }
+        other => other,
     }
 }
 

@@ -20,13 +20,15 @@ pub struct Buffers {
     pub send: usize,
 }
 
-/// Asks for buffers and reads back what became of it. A smaller one is named once, with both figures.
+/// Asks for buffers, the send buffer only if `send` is not 0, and reads back what became of it. A smaller one is named once, with both figures.
 pub(crate) fn set_buffers(socket: &Socket, receive: usize, send: usize) -> io::Result<Buffers> {
     // With the right privilege the limit of the system does not apply.
     if sockopt::set_socket_recv_buffer_size_force(socket, receive).is_err() {
         socket.set_recv_buffer_size(receive)?;
     }
-    socket.set_send_buffer_size(send)?;
+    if send > 0 {
+        socket.set_send_buffer_size(send)?;
+    }
     // The kernel doubles what it grants, for its own overhead, and tells the double (socket(7)).
     let given = Buffers {
         receive_asked: receive,

@@ -9,8 +9,10 @@ pub(crate) mod io;
 pub(crate) mod kernel;
 mod offload;
 pub(crate) mod out;
+mod plain;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use counters::SocketCounters;
 pub use kernel::Buffers;
+pub use plain::PlainSocket;

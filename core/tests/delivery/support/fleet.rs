@@ -14,13 +14,14 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// `devices` devices, each with one stream, and a gateway with `links` links.
+    /// `devices` devices, each with one stream and place for a second, and a gateway with `links` links.
     pub(crate) fn new(config: &Config, devices: usize, links: usize, ring: usize) -> Self {
         let config = Config { max_peers: devices.next_power_of_two() as u32, ..config.clone() };
-        let gateway = Node::new(config.clone(), End::Gateway, "10.0.0.1:2000", [devices, links, devices, 1 << 22], 0);
+        let gateway =
+            Node::new(config.clone(), End::Gateway, "10.0.0.1:2000", [devices, links, 2 * devices, 1 << 22], 0);
         let devices = (0..devices as u32).map(|n| {
             let address = format!("10.0.{}.{}:1000", 1 + n / 200, 1 + n % 200);
-            let mut node = Node::new(config.clone(), End::Device, &address, [1, 1, 1, ring], n);
+            let mut node = Node::new(config.clone(), End::Device, &address, [1, 1, 2, 2 * ring], n);
             let name = Name::new("s").unwrap();
             node.endpoint.open(at(0), OutIx(0), PEER, name, EpochSource::FirstSession, 0, 0..ring as u32).unwrap();
             node.endpoint.connect(at(0), PEER, Path::to(gateway.address)).unwrap();

@@ -40,6 +40,14 @@ impl Setting for SocketAddr {
 pub struct Bytes(pub u64);
 
 impl Bytes {
+    /// Reads a size from a command line.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn from_argument(text: &str) -> Result<Self, String> {
+        Self::parse(text).map_err(|()| format!("give {}", Self::EXPECTED))
+    }
+
     /// Reads bytes a second from a command line: a size, with or without "/s".
     ///
     /// # Errors

@@ -32,7 +32,7 @@ pub(super) fn word(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Appends a JSON string (RFC 8259 §7) with its quotes.
-pub(super) fn json(out: &mut Vec<u8>, utf8: &str) {
+pub(crate) fn json(out: &mut Vec<u8>, utf8: &str) {
     out.push(b'"');
     let mut rest = utf8.as_bytes();
     while let Some(at) = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\' | 0x7f)) {

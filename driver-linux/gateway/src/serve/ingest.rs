@@ -135,15 +135,15 @@ impl Ingest {
 
     #[inline]
     fn try_put(&mut self, stream: InIx, epoch: Epoch, next: u64, item: &Item, body: &[u8]) -> Result<(), Full> {
-        let row = self.streams.row(stream).ok_or(Full)?;
+        let (row, name) = self.streams.row(stream).ok_or(Full)?;
         if self.closed {
             return Err(Full);
         }
         if !row.told {
-            self.queue.put(&mut row.trail, stream.0, &Item::Stream { peer: row.peer }, row.name.as_bytes())?;
+            self.queue.put(stream.0, &Item::Stream { peer: row.peer }, name.as_bytes())?;
             row.told = true;
         }
-        self.queue.put(&mut row.trail, stream.0, item, body)?;
+        self.queue.put(stream.0, item, body)?;
         row.gave(epoch, next);
         self.put = true;
         Ok(())

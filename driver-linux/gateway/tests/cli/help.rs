@@ -15,6 +15,7 @@ fn every_command_has_examples() {
         &["serve"],
         &["send"],
         &["outbox"],
+        &["ingest"],
         &["status"],
         &["query"],
         &["check"],

@@ -8,6 +8,7 @@ mod disk;
 mod gateway;
 mod help;
 mod http;
+mod ingest;
 mod million;
 mod outbox;
 mod peers;

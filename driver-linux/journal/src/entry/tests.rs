@@ -1,4 +1,6 @@
-use super::{ChunkHead, Entry, Identity, LEAST_VOID, MAX_HEADER, parse, verify, write, write_void};
+use super::{
+    ChunkHead, Entry, Identity, LEAST_VOID, MAX_HEADER, PREFIX, next_candidate, parse, verify, write, write_void,
+};
 use crate::chunk::Position;
 use crate::seal::Mask;
 use crate::varint;
@@ -109,4 +111,20 @@ fn void_entries_fill_any_length_exactly() {
             at = end;
         }
     }
+}
+
+#[test]
+fn a_search_steps_over_no_place_where_an_entry_could_begin() {
+    let mut group = Vec::new();
+    write(&Entry::Group { proven: 4096 }, &[], Mask::new(1, 1), 0, &mut group);
+    for zeros in 1..40 {
+        let bytes = [vec![0; zeros], group.clone()].concat();
+        let mut at = 0;
+        while at < zeros {
+            at += next_candidate(&bytes[at..]);
+        }
+        assert_eq!(at, zeros, "{zeros} zeros before an entry");
+    }
+    assert_eq!(next_candidate(&[0]), 1);
+    assert_eq!(next_candidate(&[0; 100]), 100 - PREFIX, "what lies behind could be an entry's kind");
 }
