@@ -10,7 +10,7 @@ use crate::stream::InStream;
 use crate::wire::{Chunk, Open, varint};
 
 /// The least that a chunk counts in the receiver's accounting (wire-format §7.3).
-const CHUNK_COST: u64 = 64;
+pub(super) const CHUNK_COST: u64 = 64;
 /// The reason of a gap before the oldest record that the sender still holds (wire-format §6.5).
 const GAP_BEFORE_FIRST: u8 = 3;
 

@@ -1,6 +1,7 @@
 //! Peers and their links: a link is taken when something becomes outstanding and given back when nothing is.
 
 use super::Cx;
+use super::inbound::CHUNK_COST;
 use crate::crypto::{self, Crypto, Label as KeyLabel};
 use crate::discard::Fault;
 use crate::error::Error;
@@ -17,6 +18,8 @@ use crate::window::Window;
 
 /// So many links that seem to be in use are passed by in the search for one that is not.
 const SPARES_PASSED_BY: u32 = 16;
+/// More than 64 packets, of which the compact session knows which arrived, may be no more than so many bytes of chunks.
+const MUCH: u64 = 64 * CHUNK_COST;
 
 impl<C: Crypto> Cx<'_, C> {
     pub(super) fn add_peer(&mut self, at: PeerIx, provision: Provision) -> Result<(), Error> {
@@ -280,10 +283,11 @@ impl<C: Crypto> Cx<'_, C> {
         true
     }
 
-    /// True when an idle link's peer waits for STORED and was heard just now: it is likely to be in the middle of something,
-    /// and would lose most of its window with the link.
+    /// True when an idle link's peer waits for STORED, was heard just now, and has sent more than what is kept of its window
+    /// without the link: it is likely to be in the middle of something, and would lose by it.
     fn is_in_use(&self, ix: LinkIx) -> bool {
-        let peer = self.p.links.get(ix.at()).and_then(|l| self.p.peers.get(l.peer.at()));
+        let link = self.p.links.get(ix.at()).filter(|l| l.inbound.recent >= MUCH);
+        let peer = link.and_then(|l| self.p.peers.get(l.peer.at()));
         let Some(peer) = peer.filter(|p| self.now.since(p.heard) < self.st.config.max_ack_delay) else { return false };
         let mut inbound = peer.first_in;
         while let Some(stream) = inbound.some().and_then(|s| self.p.inbound.get(s.at())) {
@@ -370,6 +374,7 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         }
         link.ready = true;
+        self.st.ready = self.st.ready.saturating_add(1);
         link.turn = self.st.config.turn;
         self.push_ready(ix);
     }
@@ -391,6 +396,7 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         };
         link.ready = false;
+        self.st.ready = self.st.ready.saturating_sub(1);
         self.st.ready_front = core::mem::take(&mut link.next);
         if self.st.ready_front == LinkIx::NONE {
             self.st.ready_back = LinkIx::NONE;
@@ -425,6 +431,7 @@ impl<C: Crypto> Cx<'_, C> {
                 if self.st.ready_back == ix {
                     self.st.ready_back = at;
                 }
+                self.st.ready = self.st.ready.saturating_sub(1);
                 return;
             }
             before = next;

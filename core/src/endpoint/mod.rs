@@ -195,10 +195,11 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         self.cx(now).datagram(path, datagram, found, to)
     }
 
-    /// Whether an ACK that is due has no room for more that arrived out of order. Whoever handles many datagrams in a row sends
-    /// before the next one: what an ACK does not tell may come again. Asked once, it is false until that happens again.
-    pub fn ack_is_full(&mut self) -> bool {
-        core::mem::take(&mut self.state.ack_full)
+    /// Whether whoever handles many datagrams in a row should send before the next one. Either an ACK that is due has no room
+    /// for more that arrived out of order, and what an ACK does not tell may come again: this is told once. Or so many peers
+    /// have something to say that links run short: they are free for others when it is said.
+    pub fn wants_to_send(&mut self) -> bool {
+        core::mem::take(&mut self.state.ack_full) || self.state.ready >= self.state.many_ready
     }
 
     /// Plans the next packet, if there is one to send now: where to, and its exact length.

@@ -306,7 +306,10 @@ impl<C: Crypto> Cx<'_, C> {
         link.ack.asked = link.ack.asked.saturating_add(1);
         // RFC 9000 §13.2.1: two packets, one out of order, or one that a router marked, are acknowledged at once.
         let marked = self.st.mark == Ecn::Ce;
-        if link.ack.asked >= 2 || !in_order || marked || link.ack.changed.len() >= ACK_RANGES.saturating_sub(1) {
+        let full = link.ack.changed.len() >= ACK_RANGES.saturating_sub(1);
+        // A link that waits to acknowledge is one that others may need.
+        let links_run_short = self.st.timers >= self.st.many_timers;
+        if link.ack.asked >= 2 || !in_order || marked || full || links_run_short {
             link.ack.now = true;
         } else if link.ack.due == Instant::NEVER {
             link.ack.due = self.now + self.st.config.max_ack_delay;

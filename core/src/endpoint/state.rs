@@ -11,6 +11,12 @@ use crate::time::Instant;
 
 /// How many gateways a device end listens to hints of.
 pub(super) const GATEWAYS: usize = 8;
+/// This part of the links is many to have something to say: a quarter.
+const READY_PART: u32 = 2;
+/// And this part is many to wait for something: a half.
+const TIMERS_PART: u32 = 1;
+/// Fewer are never many.
+const LEAST_MANY: u32 = 16;
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -31,7 +37,12 @@ pub(super) struct State {
     pub(super) waiting_back: InIx,
     pub(super) ready_front: LinkIx,
     pub(super) ready_back: LinkIx,
+    /// How many there are on that list, and how many are many.
+    pub(super) ready: u32,
+    pub(super) many_ready: u32,
+    /// How many links have a deadline, and how many are many.
     pub(super) timers: u32,
+    pub(super) many_timers: u32,
     pub(super) next_timeout: Instant,
     pub(super) dirty_peers: PeerIx,
     pub(super) dirty_out: OutIx,
@@ -167,7 +178,10 @@ impl State {
             waiting_back: InIx::NONE,
             ready_front: LinkIx::NONE,
             ready_back: LinkIx::NONE,
+            ready: 0,
+            many_ready: (links >> READY_PART).max(LEAST_MANY),
             timers: 0,
+            many_timers: (links >> TIMERS_PART).max(LEAST_MANY),
             next_timeout: Instant::NEVER,
             dirty_peers: PeerIx::NONE,
             dirty_out: OutIx::NONE,

@@ -337,7 +337,7 @@ fn nothing_that_arrived_goes_unacknowledged_by_an_end_that_sends_when_an_ack_is_
         // Every second one is still on its way.
         device.next += 1;
         device.send(&mut gateway, 1_000 + i, &[Frame::Ping]).unwrap();
-        if gateway.endpoint.ack_is_full() || i == 199 {
+        if gateway.endpoint.wants_to_send() || i == 199 {
             for packet in device.receive(&mut gateway, 1_000 + i) {
                 for frame in frames_in(&packet) {
                     if let Frame::Ack { ranges, .. } = frame {

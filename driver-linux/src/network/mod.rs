@@ -272,7 +272,7 @@ impl<A: Application + 'static> Network<A> {
             {
                 Outgoing::reply(&*self.io, path, answer, &mut self.counters);
             }
-            if self.endpoint.ack_is_full() {
+            if self.endpoint.wants_to_send() {
                 break;
             }
         }

@@ -5,8 +5,10 @@ use crate::application::Application;
 use crate::socket::out::Flushed;
 use mio::Interest;
 
-/// A turn stops sending after so many batches: something may have arrived.
-const BATCHES_A_TURN: u32 = 16;
+/// A turn stops sending after so many batches: something may have arrived. Those to many peers are short.
+const BATCHES_A_TURN: u32 = 64;
+/// Or after so many bytes.
+const BYTES_A_TURN: u64 = 1 << 20;
 
 impl<A: Application + 'static> Network<A> {
     /// Sends what may leave now. Returns true when there is more.
@@ -17,7 +19,7 @@ impl<A: Application + 'static> Network<A> {
         if !self.outgoing.is_empty() && !self.flush() {
             return false;
         }
-        let mut batches = 0;
+        let (mut batches, sent_before) = (0, self.counters.bytes_sent);
         let mut now = self.clock.now();
         while let Some(envelope) = self.endpoint.peek_transmit(now) {
             let Some(place) = self.outgoing.place(&envelope) else {
@@ -25,7 +27,7 @@ impl<A: Application + 'static> Network<A> {
                     return false;
                 }
                 batches += 1;
-                if batches >= BATCHES_A_TURN {
+                if batches >= BATCHES_A_TURN || self.counters.bytes_sent - sent_before >= BYTES_A_TURN {
                     return true;
                 }
                 now = self.clock.now();

@@ -92,7 +92,7 @@ fn receive(sensor: &mut Sensor) {
 fn run(sensor: &mut Sensor) {
     let now = black_box(Instant::from_micros(3));
     let mut datagram = black_box([0; DATAGRAM]);
-    black_box(sensor.ack_is_full());
+    black_box(sensor.wants_to_send());
     while let Some(envelope) = sensor.peek_transmit(now) {
         if let Some(out) = datagram.get_mut(..usize::from(envelope.len)) {
             black_box(sensor.seal_transmit(now, &envelope, out));

@@ -27,6 +27,8 @@ pub(crate) struct Crowd {
     /// A group of records is on disk this much later.
     commit_us: u64,
     commit_at: u64,
+    /// The gateway has no processor for so long in each second.
+    pub(crate) stalls_us: u64,
     /// Streams of the group that is being written, and how far.
     group: Vec<(u32, Epoch, u64)>,
 }
@@ -57,6 +59,7 @@ impl Crowd {
             armed: vec![u64::MAX; devices],
             commit_us,
             commit_at: u64::MAX,
+            stalls_us: 0,
             group: vec![],
         };
         for device in 0..devices {
@@ -97,7 +100,8 @@ impl Crowd {
         loop {
             let arrival = self.wire.peek().map_or(u64::MAX, |w| w.0.0);
             let timer = self.timers.first().map_or(u64::MAX, |t| t.0);
-            let next = arrival.min(timer).min(self.gateway.next_timeout_us()).min(self.commit_at);
+            let timeout = self.awake(self.gateway.next_timeout_us());
+            let next = arrival.min(timer).min(timeout).min(self.awake(self.commit_at));
             if next > until {
                 self.now = self.now.max(until);
                 return;
@@ -109,13 +113,22 @@ impl Crowd {
                 let device = self.timers.first().unwrap().1;
                 self.devices[device].endpoint.handle_timeout(at(self.now));
                 self.device_sends(device);
-            } else if next == self.commit_at {
-                self.commit();
-            } else {
+            } else if next == timeout {
                 self.gateway.endpoint.handle_timeout(at(self.now));
+            } else {
+                self.commit();
             }
-            self.gateway_sends();
+            // What arrived while it was away is handled in one go.
+            let more = self.wire.peek().is_some_and(|Reverse((when, _, _, up, _))| *up && *when == self.now);
+            if self.gateway.endpoint.wants_to_send() || !more {
+                self.gateway_sends();
+            }
         }
+    }
+
+    /// When the gateway sees to something that is due then.
+    fn awake(&self, due: u64) -> u64 {
+        if due == u64::MAX { due } else { due.max(due / 1_000_000 * 1_000_000 + self.stalls_us) }
     }
 
     fn arrive(&mut self) {
@@ -186,6 +199,7 @@ impl Crowd {
 
     fn send(&mut self, device: usize, up: bool, bytes: Vec<u8>) {
         self.order += 1;
-        self.wire.push(Reverse((self.now + DELAY_US, self.order, device, up, bytes)));
+        let arrives = self.now + DELAY_US;
+        self.wire.push(Reverse((if up { self.awake(arrives) } else { arrives }, self.order, device, up, bytes)));
     }
 }

@@ -140,10 +140,10 @@ impl Ingest {
             return Err(Full);
         }
         if !row.told {
-            self.queue.put(&mut row.trail, stream.0, &Item::Stream { peer: row.peer }, name.as_bytes())?;
+            self.queue.put(stream.0, &Item::Stream { peer: row.peer }, name.as_bytes())?;
             row.told = true;
         }
-        self.queue.put(&mut row.trail, stream.0, item, body)?;
+        self.queue.put(stream.0, item, body)?;
         row.gave(epoch, next);
         self.put = true;
         Ok(())

@@ -15,8 +15,11 @@
 //! - When the quick lane is full, its streams use the bulk lane; when that is full, it is answered so.
 
 mod ring;
+mod trails;
 
 use tallylink_core::{Epoch, Full, Position};
+
+use trails::{Taken, Trails};
 
 /// What waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +52,9 @@ pub(super) struct Put {
     bulk_items: u32,
     /// What had ever been put into the quick lane with the last [`Item::Resume`].
     resumed: u64,
-    /// What had ever been taken from both lanes when that was [looked at](Self::look) last.
-    quick_taken: u64,
-    bulk_taken: u64,
+    /// As of the last [look](Self::look).
+    taken: Taken,
+    trails: Trails,
 }
 
 /// The writer's end.
@@ -66,22 +69,19 @@ pub(super) struct Take {
     ahead: usize,
 }
 
-/// Where a stream's last items lie.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Trail {
-    in_bulk: bool,
-    /// What of the stream lies in the quick lane, as far as is known.
-    quick_bytes: u32,
-    /// What had ever been put into the lane with the last of the items.
-    end: u64,
-}
-
 /// A queue of so many bytes.
 pub(super) fn queue(bytes: usize) -> (Put, Take) {
     let quick = (bytes >> QUICK_PART).min(QUICK_MOST);
     let ((put_quick, take_quick), (put_bulk, take_bulk)) = (ring::ring(quick), ring::ring(bytes - quick));
     (
-        Put { quick: put_quick, bulk: put_bulk, bulk_items: 0, resumed: 0, quick_taken: 0, bulk_taken: 0 },
+        Put {
+            quick: put_quick,
+            bulk: put_bulk,
+            bulk_items: 0,
+            resumed: 0,
+            taken: Taken::default(),
+            trails: Trails::new(),
+        },
         Take { quick: take_quick, bulk: take_bulk, quick_taken: 0, bulk_items: 0, ahead: 0 },
     )
 }
@@ -92,17 +92,15 @@ impl Put {
     /// # Errors
     /// [`Full`]; nothing was put.
     #[inline]
-    pub(super) fn put(&mut self, trail: &mut Trail, stream: u32, item: &Item, body: &[u8]) -> Result<(), Full> {
-        if trail.end <= if trail.in_bulk { self.bulk_taken } else { self.quick_taken } {
-            *trail = Trail::default();
-        }
+    pub(super) fn put(&mut self, stream: u32, item: &Item, body: &[u8]) -> Result<(), Full> {
+        let trail = self.trails.of(stream, self.taken);
         if !trail.in_bulk && trail.quick_bytes < QUICK_BYTES && self.quick.put(stream, 0, item, body).is_ok() {
             trail.quick_bytes += ring::size(body) as u32;
             trail.end = self.quick.put_ever();
             return Ok(());
         }
         let own = if trail.in_bulk { 0 } else { trail.end };
-        let behind = own.max(self.resumed).max(self.quick_taken);
+        let behind = own.max(self.resumed).max(self.taken.quick);
         self.bulk.put(stream, behind as u32, item, body)?;
         self.bulk_items = self.bulk_items.wrapping_add(1);
         (trail.in_bulk, trail.end) = (true, self.bulk.put_ever());
@@ -121,7 +119,7 @@ impl Put {
 
     /// Looks how far the writer is. Once a turn: it is news from another processor.
     pub(super) fn look(&mut self) {
-        (self.quick_taken, self.bulk_taken) = (self.quick.taken_ever(), self.bulk.taken_ever());
+        self.taken = Taken { quick: self.quick.taken_ever(), bulk: self.bulk.taken_ever() };
     }
 
     /// Whether the writer is gone.

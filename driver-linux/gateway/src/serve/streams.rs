@@ -8,7 +8,6 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use tallylink_core::{Accept, Epoch, InIx, Open, Refusal};
 use tallylink_journal::{Journal, Store};
 
-use super::queue::Trail;
 use super::rollback::{Rollbacks, compare};
 use epochs::Epochs;
 pub(super) use epochs::{Known, REMEMBERED};
@@ -33,11 +32,10 @@ pub(super) struct Row {
     name_len: u8,
     /// The writer knows it.
     pub(super) told: bool,
-    pub(super) trail: Trail,
     epochs: Epochs,
 }
 
-const _: () = assert!(size_of::<Row>() <= 64);
+const _: () = assert!(size_of::<Row>() <= 48);
 
 /// What a peer opens.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +146,7 @@ impl Streams {
         // A name has at most 64 bytes.
         let (name_at, name_len) = (names.len() as u32, name.len() as u8);
         names.push_str(name);
-        rows.push(Row { peer, name_at, name_len, told, trail: Trail::default(), epochs: Epochs::default() });
+        rows.push(Row { peer, name_at, name_len, told, epochs: Epochs::default() });
         let hash_of = |row: &Row| hasher.hash_one((row.peer, name_of(names, row)));
         by_name.insert_unique(hash_of(&rows[place as usize]), place, |place| hash_of(&rows[*place as usize]));
         place

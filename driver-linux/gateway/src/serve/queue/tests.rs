@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tallylink_core::{Epoch, Full, Position};
 
-use super::{Item, Put, QUICK_BYTES, Take, Trail, queue};
+use super::{Item, Put, QUICK_BYTES, Take, queue};
 
 const BODY: usize = 1000;
 /// What one item takes up.
@@ -20,7 +20,7 @@ fn chunk(n: u64) -> Item {
 struct Both {
     put: Put,
     take: Take,
-    streams: Vec<(Trail, VecDeque<u64>, u64)>,
+    streams: Vec<(VecDeque<u64>, u64)>,
 }
 
 impl Both {
@@ -30,8 +30,8 @@ impl Both {
     }
 
     fn put(&mut self, stream: usize) -> Result<(), Full> {
-        let (trail, waiting, next) = &mut self.streams[stream];
-        self.put.put(trail, stream as u32, &chunk(*next), &[0; BODY])?;
+        let (waiting, next) = &mut self.streams[stream];
+        self.put.put(stream as u32, &chunk(*next), &[0; BODY])?;
         waiting.push_back(*next);
         *next += 1;
         Ok(())
@@ -43,7 +43,7 @@ impl Both {
             Item::Chunk { from, .. } => (stream as usize, from.number),
             other => panic!("{other:?}"),
         })?;
-        assert_eq!(self.streams[stream].1.pop_front(), Some(number), "stream {stream}");
+        assert_eq!(self.streams[stream].0.pop_front(), Some(number), "stream {stream}");
         Some(stream)
     }
 
@@ -108,7 +108,7 @@ fn a_stream_comes_back_to_the_quick_lane_when_nothing_of_it_waits() {
         both.put(0).expect("room");
     }
     // It has been fast, and is slow now.
-    while !both.streams[0].1.is_empty() {
+    while !both.streams[0].0.is_empty() {
         both.take();
     }
     both.put.look();
@@ -145,7 +145,7 @@ fn the_order_of_each_stream_holds_whatever_lanes_it_takes() {
             }
         }
         while both.take().is_some() {}
-        assert!(both.streams.iter().all(|(_, waiting, _)| waiting.is_empty()), "seed {seed}");
+        assert!(both.streams.iter().all(|(waiting, _)| waiting.is_empty()), "seed {seed}");
         assert_eq!(both.put.waiting(), 0, "seed {seed}");
     }
 }
@@ -156,7 +156,7 @@ fn resume_comes_after_all_that_was_put_before_it_and_before_the_rest() {
     while both.put(0).is_ok() {}
     both.put(1).expect("room");
     both.put.put_resume().expect("room");
-    let before: usize = both.streams.iter().map(|(_, waiting, _)| waiting.len()).sum();
+    let before: usize = both.streams.iter().map(|(waiting, _)| waiting.len()).sum();
     both.put(2).expect("room");
     for _ in 0..before {
         assert_ne!(both.take(), Some(2));
