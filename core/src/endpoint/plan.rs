@@ -121,7 +121,7 @@ impl<C: Crypto> Cx<'_, C> {
         let (due, parked) = (link.recovery.probe_due > 0, link.recovery.parked);
         // Without a free slot nothing leaves that asks for an ACK; a probe timeout makes room then. The last one is kept for
         // what was lost, and for PING.
-        // Nor does it while the other end is silent: a gateway waits without a link then.
+        // Nothing leaves that asks for an ACK while the other end is silent, either: a gateway waits without a link then.
         let free = if parked { None } else { self.free_number(ix, tx_next) };
         let spare = link.flight.slots.saturating_add(1) < self.st.config.in_flight;
         let probe = due && free.is_some();

@@ -107,10 +107,12 @@ impl DurableStream {
 
     /// Divides packed records into runs that are kept as a piece each.
     fn divide(&self, packed: &[u8], runs: &mut Vec<Run>) -> Result<(), DurableError> {
+        // A run goes in whole: one that is larger than the memory would wait for ever.
+        let most = PIECE_BYTES.min(self.shared.capacity());
         let (mut run, mut rest) = (Run::default(), packed);
         while !rest.is_empty() {
             let stored = self.stored_len(rest)?;
-            if run.bytes + stored > PIECE_BYTES && run.records > 0 {
+            if run.bytes + stored > most && run.records > 0 {
                 runs.push(std::mem::take(&mut run));
             }
             run.bytes += stored;

@@ -4,12 +4,12 @@ use crate::common::{open, segments};
 use std::io::ErrorKind;
 use std::time::Duration;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{Epoch, KeyId, Name, PeerId};
+use tallylink_core::{Config, End, Epoch, KeyId, Name, PeerId, Provision};
 use tallylink_journal::SyncSite;
 use tallylink_journal::testing::{Fault, MemStore, Operation};
 use tallylink_linux::outbox::{Outbox, OutboxError, OutboxOptions, Owner};
 use tallylink_linux::sender::{DurableError, OpenDurableError};
-use tallylink_linux::{Receiver, Sender};
+use tallylink_linux::{Receiver, Sender, Settings};
 
 /// Longer than anything here takes on a loaded machine; nothing waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -254,4 +254,19 @@ fn what_no_stream_takes_is_refused_by_reason() {
     stream.flush_durable(PATIENCE).unwrap();
     assert!(sender.attach(outbox(&MemStore::new(1), "s", 2)).is_err(), "the name is taken");
     assert!(sender.open_durable("", "unused").is_err());
+}
+
+#[test]
+fn a_batch_larger_than_the_memory_goes_in_part_by_part() {
+    let settings = Settings { config: Config { max_record: 64, ..Settings::sender().config }, ..Settings::sender() };
+    let provision = Provision::new(PeerId(*b"sensor-1"), End::Device, KeyId(0), Psk::from_bytes([7; 16]));
+    let sender = Sender::with(&settings, &later(), provision).unwrap();
+    let owner = Owner { peer: PeerId(*b"sensor-1"), stream: Name::new("s").unwrap() };
+    let options = OutboxOptions { salt: 7, memory_bytes: 256, ..OutboxOptions::default() };
+    let outbox = Outbox::open(MemStore::new(1), &owner, Epoch([1; 8]), &options).unwrap();
+    let mut stream = sender.attach(outbox).unwrap();
+    let batch: Vec<u8> = (0..3_000u64).flat_map(|_| [2, b'z', b'\n']).collect();
+    assert_eq!(stream.push_batch(&batch).unwrap(), 0..3_000);
+    stream.flush_durable(PATIENCE).unwrap();
+    assert_eq!(stream.progress().durable_below(), 3_000);
 }

@@ -222,6 +222,7 @@ impl<S: Store + Clone> Keeper<S> {
                     break;
                 }
                 Err(why) => {
+                    self.shared.handover.give_back(bytes);
                     if !again {
                         tracing::error!("{why}; reading is tried again");
                     }

@@ -83,6 +83,11 @@ impl Shared {
 
     // The thread that pushes
 
+    /// Bytes that may wait for the disk: at least one record of the largest size.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Takes records, as many as `add` puts into the room that it is told of; back comes how many.
     ///
     /// # Errors
