@@ -152,6 +152,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Opens a packet of a session that lives, whether its peer has a link or not.
+    #[inline]
     pub(super) fn opened_by_session(
         &mut self,
         at: PeerIx,
@@ -162,9 +163,23 @@ impl<C: Crypto> Cx<'_, C> {
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
         let peer = self.p.peers.get(at.at()).ok_or(Discard::UnknownPeer)?;
-        if let Some(link) = peer.link.some() {
-            return self.opened_by_link(link, number, header_len, path, datagram, to);
+        match peer.link.some() {
+            Some(link) => self.opened_by_link(link, number, header_len, path, datagram, to),
+            None => self.opened_without_link(at, number, header_len, path, datagram, to),
         }
+    }
+
+    #[inline(never)]
+    fn opened_without_link(
+        &mut self,
+        at: PeerIx,
+        number: u64,
+        header_len: usize,
+        path: &Path,
+        datagram: &mut [u8],
+        to: &mut dyn Deliver,
+    ) -> Result<Handled, Discard> {
+        let peer = self.p.peers.get(at.at()).ok_or(Discard::UnknownPeer)?;
         // No link is taken for a packet that may be anybody's.
         let (_, rx) = super::links::expand(self.crypto, peer.end, &peer.session);
         let key = rx.ok_or(Discard::UnknownLabel)?;
@@ -177,6 +192,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Opens a packet with its link's key.
+    #[inline]
     pub(super) fn opened_by_link(
         &mut self,
         ix: LinkIx,
