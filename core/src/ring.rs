@@ -252,14 +252,17 @@ pub(crate) fn span(ring: &[u8], at: u32, records: u64) -> u32 {
 
 /// What a run of packed records holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) records: u64,
-    pub(crate) bytes: u32,
+pub struct Run {
+    /// How many records.
+    pub records: u64,
+    /// How many bytes they take.
+    pub bytes: u32,
 }
 
-/// Walks packed records while they fit in `room`. `None` when the bytes are no run of whole records, or one of them is
-/// above `max_record`.
-pub(crate) fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> {
+/// Walks packed records, `[size varint][bytes]…`, while they fit in `room` bytes. `None` when the bytes are no run of whole
+/// records, or one of them is above `max_record`.
+#[must_use]
+pub fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> {
     let mut run = Run { records: 0, bytes: 0 };
     let mut rest = packed;
     while !rest.is_empty() {
