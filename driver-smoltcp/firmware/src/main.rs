@@ -22,7 +22,7 @@ use cortex_m_rt::entry;
 use defmt_semihosting as _;
 use readings::Source;
 use semihosting::process;
-use sensor::{Node, Sensor};
+use sensor::{Arrays, Sensor};
 use smoltcp::iface::{Config, Interface, SocketSet, SocketStorage};
 use smoltcp::socket::udp;
 use smoltcp::wire::{EthernetAddress, IpCidr, IpEndpoint, Ipv4Address, Ipv4Cidr};
@@ -79,12 +79,11 @@ fn run() -> Result<(), &'static str> {
     let socket = sockets.add(socket);
 
     let me = identity(arguments.peer, arguments.key_id, arguments.key);
-    let node = singleton!(: Option<Node> = sensor::node(me, arguments.boots).ok()).and_then(Option::as_mut);
-    let node = node.ok_or("the limits do not fit")?;
+    let arrays = singleton!(: Arrays = Arrays::new()).ok_or("taken")?;
+    let node = &mut sensor::node(arrays, me, arguments.boots)?;
     let gateway = IpEndpoint::new((*arguments.gateway.ip()).into(), arguments.gateway.port());
     node.connect(clock.now(), gateway).map_err(|_| "no peer")?;
-    let mut sensor =
-        Sensor::open(node, clock.now(), arguments.readings, arguments.every_ms, arguments.when_full)?;
+    let mut sensor = Sensor::open(node, clock.now(), arguments.readings, arguments.every_ms, arguments.when_full)?;
 
     let mut noted = 0;
     while !sensor.is_done() {

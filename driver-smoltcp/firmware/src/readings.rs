@@ -2,11 +2,11 @@
 //! is the right one. The tests compile this file as well.
 
 /// The largest record.
-pub const LARGEST: usize = 4096;
+pub(crate) const LARGEST: usize = 4096;
 
 /// A stream of this sensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// A few bytes, often.
     Temperature,
     /// Up to a line of text, now and then nothing at all.
@@ -17,10 +17,10 @@ pub enum Source {
 
 impl Source {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Temperature, Self::Events, Self::Waveform];
+    pub(crate) const ALL: [Self; 3] = [Self::Temperature, Self::Events, Self::Waveform];
 
     /// The stream's name.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Temperature => "temperature",
             Self::Events => "events",
@@ -38,7 +38,7 @@ impl Source {
     }
 
     /// Writes record `number` into `room`, and returns what it takes.
-    pub fn record(self, number: u64, room: &mut [u8; LARGEST]) -> &[u8] {
+    pub(crate) fn record(self, number: u64, room: &mut [u8; LARGEST]) -> &[u8] {
         let (least, most) = self.sizes();
         let mut random = Xorshift::from(self as u64, number);
         // Every 97th record has the largest size.
@@ -54,7 +54,8 @@ struct Xorshift(u32);
 
 impl Xorshift {
     fn from(stream: u64, number: u64) -> Self {
-        let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(stream.wrapping_mul(0x5851_f42d_4c95_7f2d));
+        let mixed =
+            (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(stream.wrapping_mul(0x5851_f42d_4c95_7f2d));
         Self((mixed >> 32) as u32 | 1)
     }
 

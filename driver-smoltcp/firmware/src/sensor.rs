@@ -13,8 +13,10 @@ const DATAGRAM: usize = 1200;
 const IN_FLIGHT: usize = 8;
 const STREAMS: usize = Source::ALL.len();
 
-/// A device end whose records may be larger than a `Sensor`'s.
-pub(crate) type Node = DeviceEnd<Soft, Fixed<SoftKey, 1, 0, STREAMS, IN_FLIGHT, RING, 0, DATAGRAM, 1>, DATAGRAM>;
+/// The device end's arrays: records may be larger than a `Sensor`'s.
+pub(crate) type Arrays = Fixed<SoftKey, 1, 0, STREAMS, IN_FLIGHT, RING, 0, DATAGRAM, 1>;
+/// A device end whose arrays lie in a `static`: they are larger than the stack.
+pub(crate) type Node = DeviceEnd<Soft, &'static mut Arrays, DATAGRAM>;
 
 /// What became of a stream's readings.
 #[derive(Clone, Copy, Default)]
@@ -38,7 +40,7 @@ impl Board for Counted {
 }
 
 /// The limits of the device end.
-pub(crate) fn node(me: Provision, boots: u64) -> Result<Node, &'static str> {
+pub(crate) fn node(arrays: &'static mut Arrays, me: Provision, boots: u64) -> Result<Node, &'static str> {
     let config = Config {
         max_record: LARGEST as u32,
         max_credit: 2 * LARGEST as u64,
@@ -47,7 +49,7 @@ pub(crate) fn node(me: Provision, boots: u64) -> Result<Node, &'static str> {
         max_peers: 1,
         ..Config::small()
     };
-    DeviceEnd::with(config, Soft, Fixed::new(), &mut Counted { boots }, me).map_err(|_| "the limits do not fit")
+    DeviceEnd::with(config, Soft, arrays, &mut Counted { boots }, me).map_err(|_| "the limits do not fit")
 }
 
 /// Takes readings from all sources in turn.
