@@ -260,6 +260,7 @@ impl<C: Crypto> Cx<'_, C> {
         peer.heard = self.now;
         if core::mem::take(&mut link.recovery.parked) {
             (link.recovery.probes, link.recovery.unanswered) = (0, 0);
+            self.await_stored(ix);
             self.wake(ix);
         }
         self.roam(ix, at, number, path, size);
