@@ -91,6 +91,7 @@ pub use link::Link;
 pub use path::{Ecn, Path};
 pub use peer::{End, Peer, Provision};
 pub use recovery::sent::Sent;
+pub use ring::{Run, measure};
 pub use storage::{Parts, Storage};
 pub use stream::{EpochSource, Held, InStream, OutStream, Priority};
 pub use time::{Duration, Instant};

@@ -35,7 +35,11 @@ impl Path {
     /// True when both lead to the same end: an IPv4 address mapped into IPv6 is the same address, a link-local one is another on
     /// each link (RFC 4007 §6), and the flow label and an unknown local address make no difference.
     #[must_use]
+    #[inline]
     pub fn same(&self, other: &Self) -> bool {
+        if self == other {
+            return true;
+        }
         let (a, b) = (self.remote, other.remote);
         let scopes = match (a, b) {
             (SocketAddr::V6(a), SocketAddr::V6(b)) if a.ip().is_unicast_link_local() => a.scope_id() == b.scope_id(),

@@ -77,14 +77,28 @@ fn size_of_front(bytes: &[u8]) -> u32 {
 /// most sensors send, and worth a loop of its own. It ends early at a larger record and where the ring wraps; `bytes` is what
 /// lies from the first record on. Returns bytes and records passed.
 ///
-/// Records of one size in a row go by quickly: where the next size lies does not have to be read first, only checked.
+/// Records of one size in a row go by quickly, four at a time: where the next size lies does not have to be read first, only
+/// checked.
 #[inline]
 pub(crate) fn pass_small(bytes: &[u8], limit: u32, most: u32) -> (u32, u32) {
+    const AT_ONCE: u32 = 4;
     let (mut passed, mut records) = (0u32, 0u32);
     while let Some(size) = bytes.get(passed as usize).filter(|b| **b < 0x40) {
         let stride = u32::from(*size).wrapping_add(1);
         let before = records;
-        while records < most && passed.wrapping_add(stride) <= limit && bytes.get(passed as usize) == Some(size) {
+        let strides = stride.wrapping_mul(AT_ONCE);
+        let same = |at: u32| bytes.get(at as usize) == Some(size);
+        while most.wrapping_sub(records) >= AT_ONCE
+            && passed.wrapping_add(strides) <= limit
+            && same(passed)
+            && same(passed.wrapping_add(stride))
+            && same(passed.wrapping_add(stride.wrapping_mul(2)))
+            && same(passed.wrapping_add(stride.wrapping_mul(3)))
+        {
+            passed = passed.wrapping_add(strides);
+            records = records.wrapping_add(AT_ONCE);
+        }
+        while records < most && passed.wrapping_add(stride) <= limit && same(passed) {
             passed = passed.wrapping_add(stride);
             records = records.wrapping_add(1);
         }
@@ -162,20 +176,25 @@ pub(crate) fn cut(ring: &[u8], at: u32, offset: u32, rest: u32, bounds: Bounds) 
         if place >= len {
             place = place.saturating_sub(len);
         }
-        if max_stored >= 64 {
-            let ahead = ring.get(place as usize..).unwrap_or(&[]);
+        let ahead = ring.get(place as usize..).unwrap_or(&[]);
+        if max_stored >= 64 && ahead.first().is_some_and(|size| *size < 0x40) {
             let (passed, records) = pass_small(ahead, plain.saturating_sub(cut.len), u32::MAX);
             cut.len = cut.len.saturating_add(passed);
             cut.ended = cut.ended.saturating_add(records as u16);
             place = place.saturating_add(passed);
-            if place >= len {
+            if passed > 0 {
                 continue;
-            }
-            if cut.len >= available {
-                break;
             }
         }
         let size = stored_size(ring, place);
+        let after = cut.len.saturating_add(size);
+        // Most records fit: one comparison with all bounds but the other end's limit.
+        if after <= plain && u64::from(size) <= max_stored {
+            cut.len = after;
+            cut.ended = cut.ended.saturating_add(1);
+            place = place.saturating_add(size);
+            continue;
+        }
         if u64::from(size) > max_stored {
             cut.stop = Stop::TooLarge;
             return cut;
@@ -195,7 +214,7 @@ pub(crate) fn cut(ring: &[u8], at: u32, offset: u32, rest: u32, bounds: Bounds) 
             }
             return cut;
         }
-        cut.len = cut.len.saturating_add(size);
+        cut.len = after;
         cut.ended = cut.ended.saturating_add(1);
         place = place.saturating_add(size);
     }
@@ -233,14 +252,17 @@ pub(crate) fn span(ring: &[u8], at: u32, records: u64) -> u32 {
 
 /// What a run of packed records holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) records: u64,
-    pub(crate) bytes: u32,
+pub struct Run {
+    /// How many records.
+    pub records: u64,
+    /// How many bytes they take.
+    pub bytes: u32,
 }
 
-/// Walks packed records while they fit in `room`. `None` when the bytes are no run of whole records, or one of them is
-/// above `max_record`.
-pub(crate) fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> {
+/// Walks packed records, `[size varint][bytes]…`, while they fit in `room` bytes. `None` when the bytes are no run of whole
+/// records, or one of them is above `max_record`.
+#[must_use]
+pub fn measure(packed: &[u8], room: u32, max_record: u32) -> Option<Run> {
     let mut run = Run { records: 0, bytes: 0 };
     let mut rest = packed;
     while !rest.is_empty() {

@@ -180,6 +180,13 @@ impl OutStream {
         self.used.saturating_sub(self.sent)
     }
 
+    /// The stream's part of the ring.
+    #[inline]
+    pub(crate) fn of_ring<'r>(&self, ring: &'r [u8]) -> &'r [u8] {
+        let start = self.ring_start as usize;
+        ring.get(start..start.saturating_add(self.ring_len as usize)).unwrap_or(&[])
+    }
+
     /// Forgets everything that was sent: a new session begins at the head.
     pub(crate) fn rewind(&mut self) {
         self.wire = 0;

@@ -44,7 +44,9 @@ impl<C: Crypto> Cx<'_, C> {
         if skipped.is_some_and(|n| table.iter().any(|r| r.low <= n && n <= r.high)) {
             return Err(Stop::Fault(Fault::AckOfUnsent));
         }
-        let late = self.find_late(ix, &table, next);
+        // Nothing comes late where nothing was lost.
+        let remembers = self.p.links.get(ix.at()).is_some_and(|l| l.flight.remembers);
+        let late = if remembers { self.find_late(ix, &table, next) } else { None };
         let flight = self.p.links.get(ix.at()).map_or(0, |l| l.flight.bytes);
         let newly = self.take_acknowledged(ix, &table, next);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
@@ -104,16 +106,16 @@ impl<C: Crypto> Cx<'_, C> {
             largest_sent_at: None,
         };
         let each = self.st.config.in_flight as usize;
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
+        let Some(link) = self.p.links.get(ix.at()) else {
             return newly;
         };
+        let largest = ranges.first().map_or(0, |r| r.high);
         let mut ascending = ranges.iter().rev().peekable();
         let mut slot = link.flight.out.front;
+        let mut moved = OutIx::NONE;
         while let Some(here) = slot.some() {
             let table = of_link(self.p.sent, ix, each);
-            let Some(sent) = table.get(here.0 as usize).copied() else {
-                break;
-            };
+            let Some(sent) = table.get(here.0 as usize) else { break };
             slot = sent.in_list.next;
             let number = next.saturating_sub(u64::from((next as u32).wrapping_sub(sent.number)));
             while ascending.next_if(|r| r.high < number).is_some() {}
@@ -121,24 +123,40 @@ impl<C: Crypto> Cx<'_, C> {
             if number < range.low {
                 continue;
             }
-            let Some(link) = self.p.links.get_mut(ix.at()) else {
-                break;
-            };
-            link.flight.free(table, here);
+            let Some(link) = self.p.links.get_mut(ix.at()) else { break };
+            newly.any = true;
+            newly.oldest_sent_at = newly.oldest_sent_at.min(sent.sent_at);
+            if number == largest {
+                newly.largest_sent_at = Some(sent.sent_at);
+            }
             if !sent.carried.has(Carried::PROBE) && link.cc.counts(sent.sent_at) {
                 newly.bytes = newly.bytes.saturating_add(u64::from(sent.size));
             }
-            newly.any = true;
-            newly.black_hole |= if sent.carried.has(Carried::SIZE) {
-                self.size_arrived(ix, &sent)
-            } else {
-                link.mtu.acknowledged(sent.size, sent.sent_at)
-            };
             newly.marked = newly.marked.saturating_add(u64::from(sent.carried.has(Carried::MARKED)));
-            newly.oldest_sent_at = newly.oldest_sent_at.min(sent.sent_at);
-            newly.largest_sent_at = (number == ranges.first().map_or(0, |r| r.high)).then_some(sent.sent_at);
-            self.chunk_arrived(ix, here, &sent);
+            if !sent.carried.has(Carried::SIZE) {
+                newly.black_hole |= link.mtu.acknowledged(sent.size, sent.sent_at);
+            }
+            let (stream, carried) = (sent.stream, sent.carried);
+            link.flight.free(table, here);
+            let only_chunk = carried.has(Carried::CHUNK) && !carried.has(Carried::SKIP);
+            match self.p.outbound.get_mut(stream.at()).filter(|_| only_chunk) {
+                // The stream's next chunk most often: only the last of a run moves what is RECEIVED.
+                Some(s) if s.unacked.front == here => {
+                    s.unacked.remove(table, here, stream_links);
+                    if moved != stream {
+                        self.received_moved(ix, core::mem::replace(&mut moved, stream));
+                    }
+                }
+                _ => {
+                    let Some(sent) = table.get(here.0 as usize).copied() else { break };
+                    if carried.has(Carried::SIZE) {
+                        self.size_arrived(ix, &sent);
+                    }
+                    self.chunk_arrived(ix, here, &sent);
+                }
+            }
         }
+        self.received_moved(ix, moved);
         newly
     }
 
@@ -228,7 +246,12 @@ impl<C: Crypto> Cx<'_, C> {
         }
         link.flight.free(table, slot);
         self.st.totals.losses_spurious = self.st.totals.losses_spurious.saturating_add(1);
-        self.size_arrived(ix, &sent);
+        if sent.carried.has(Carried::SIZE) {
+            self.size_arrived(ix, &sent);
+        } else {
+            // What was declared lost is no sign of a black hole.
+            let _ = link.mtu.acknowledged(sent.size, sent.sent_at);
+        }
         let link = self.p.links.get_mut(ix.at())?;
         link.arrived_late(&sent, self.now, self.st.config.in_flight);
         match sent.state {

@@ -5,19 +5,21 @@ use super::Cx;
 use super::control::{CONTROL_MAX, Control, Look};
 use crate::crypto::Crypto;
 use crate::ids::{LinkIx, OutIx, Position};
-use crate::peer::Peer;
+use crate::link::Link;
+use crate::peer::Session;
 use crate::recovery::sent::{Sent, Slot};
 use crate::ring::{self, Bounds, Cut, Stop};
-use crate::stream::{Opening, Priority};
+use crate::storage::of_link;
+use crate::stream::{Opening, OutStream, Priority};
 use crate::wire::{Chunk, varint};
 
 /// So many packets in a row may leave while a stream of lower priority waits; the next one is that stream's.
-const AHEAD_MOST: u8 = 15;
+pub(super) const AHEAD_MOST: u8 = 15;
 /// This part of the credit window is kept from backlogs: an eighth.
 const CREDIT_KEPT: u32 = 3;
 
 /// A chunk to be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlannedChunk {
     pub(super) stream: OutIx,
     /// The lost packet that it repeats; nothing for new data.
@@ -32,6 +34,20 @@ pub(super) struct PlannedChunk {
 }
 
 impl PlannedChunk {
+    /// The next new data of a stream, not cut yet.
+    pub(super) fn next_of(stream: OutIx, s: &OutStream) -> Self {
+        Self {
+            stream,
+            repeats: None,
+            start: s.cursor,
+            rest: s.rest,
+            ring_at: s.cursor_at,
+            cut: Cut::default(),
+            open: s.opening != Opening::Open,
+            skip: s.skip.is_some() && !s.skip_out,
+        }
+    }
+
     /// The head of its frame.
     pub(super) fn frame(&self, wire: u32) -> Chunk<'static> {
         Chunk { stream: wire, number: self.start.number, offset: self.start.offset, rest: self.rest, bytes: &[] }
@@ -52,8 +68,7 @@ impl<K> Look<'_, '_, K> {
         let each = self.st.config.in_flight as usize;
         let sent = self.p.sent.get(ix.at().saturating_mul(each).saturating_add(slot.0 as usize))?;
         let s = self.p.outbound.get(sent.stream.at())?;
-        let ring_start = s.ring_start as usize;
-        let ring = self.p.ring.get(ring_start..ring_start.saturating_add(s.ring_len as usize))?;
+        let ring = s.of_ring(self.p.ring);
         let (mut start, mut ring_at, mut len, mut records) =
             (sent.start, sent.ring_at, u32::from(sent.len), sent.records);
         if start < Position::start_of(s.head) {
@@ -164,7 +179,7 @@ impl<C: Crypto> Cx<'_, C> {
         };
         if waits
             || s.epoch.is_none()
-            || !Self::room_ahead(link, peer, s.unacked.front, self.p.sent, ix, &self.st.config)
+            || !room_ahead(link, &peer.session, s, of_link(self.p.sent, ix, self.st.config.in_flight as usize))
         {
             return Ok(None);
         }
@@ -173,23 +188,9 @@ impl<C: Crypto> Cx<'_, C> {
             peer.session.next_stream = peer.session.next_stream.saturating_add(1);
         }
         let (used, begun) = (link.outbound.used, link.outbound.begun_rest);
-        let window = peer.session.window;
-        // With nothing under way the whole window is anybody's: no record is too large for what is left.
-        let kept = if s.priority == Priority::Backlog && used > 0 { window >> CREDIT_KEPT } else { 0 };
-        let credit = window.saturating_sub(kept).saturating_sub(used).saturating_sub(begun);
-        let max = u64::from(peer.session.limits.max_record);
-        let max_stored = max.saturating_add(varint::len(max) as u64);
-        let mut planned = PlannedChunk {
-            stream,
-            repeats: None,
-            start: s.cursor,
-            rest: s.rest,
-            ring_at: s.cursor_at,
-            cut: Cut::default(),
-            open: s.opening != Opening::Open,
-            skip: s.skip.is_some() && !s.skip_out,
-        };
-        let (wire, unsent, start, len) = (s.wire, s.unsent(), s.ring_start as usize, s.ring_len as usize);
+        let mut planned = PlannedChunk::next_of(stream, s);
+        let bounds = bounds(link, &peer.session, s, 0);
+        let wire = s.wire;
         let at_head = s.sent == 0 && s.cursor.offset == 0;
         let before = self.control.mark();
         if planned.open || planned.skip {
@@ -203,8 +204,8 @@ impl<C: Crypto> Cx<'_, C> {
         let Some(chunk_room) = chunk_room(&planned, wire, room, self.control) else {
             return Ok(None);
         };
-        let ring = self.p.ring.get(start..start.saturating_add(len)).unwrap_or(&[]);
-        let bounds = Bounds { available: unsent, room: chunk_room, credit, max_stored };
+        let Some(s) = self.p.outbound.get(stream.at()) else { return Ok(None) };
+        let (ring, bounds) = (s.of_ring(self.p.ring), Bounds { room: chunk_room, ..bounds });
         planned.cut = ring::cut(ring, planned.ring_at, planned.start.offset, planned.rest, bounds);
         // SKIP waits for nothing: what was sent behind the gap is not stored before it is known.
         if planned.cut.len > 0 || planned.skip {
@@ -215,7 +216,7 @@ impl<C: Crypto> Cx<'_, C> {
             Stop::Credit(size) => Err(used.saturating_add(begun).saturating_add(u64::from(size))),
             Stop::TooLarge if at_head => {
                 // The other end lowered its limit: the record can never be sent, and is a gap (wire-format §6.5).
-                let below = self.first_sendable(stream, max_stored);
+                let below = self.first_sendable(stream, bounds.max_stored);
                 self.skip_to(stream, below, super::timeout::SKIP_TOO_LARGE);
                 self.plan_stream(ix, stream, room)
             }
@@ -226,8 +227,7 @@ impl<C: Crypto> Cx<'_, C> {
     /// Number of the first record from the head on that the other end takes.
     fn first_sendable(&self, stream: OutIx, max_stored: u64) -> u64 {
         let Some(s) = self.p.outbound.get(stream.at()) else { return 0 };
-        let start = s.ring_start as usize;
-        let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).unwrap_or(&[]);
+        let ring = s.of_ring(self.p.ring);
         let (mut number, mut at) = (s.head, s.head_at);
         while number < s.next {
             let size = ring::stored_size(ring, at);
@@ -239,23 +239,28 @@ impl<C: Crypto> Cx<'_, C> {
         }
         number
     }
+}
 
-    /// True while the other end has room ahead of the oldest unacknowledged position (Q).
-    fn room_ahead(
-        link: &crate::link::Link<C::Key>,
-        peer: &Peer,
-        front: Slot,
-        sent: &[Sent],
-        ix: LinkIx,
-        config: &crate::config::Config,
-    ) -> bool {
-        let at = ix.at().saturating_mul(config.in_flight as usize);
-        match front.some().and_then(|f| sent.get(at.saturating_add(f.0 as usize))) {
-            Some(oldest) => {
-                let since = link.recovery.data_sent.wrapping_sub(oldest.first_sent);
-                since < u32::from(peer.session.limits.held.max(1))
-            }
-            None => true,
+/// What of a stream a chunk of at most `room` bytes may take.
+#[inline]
+pub(super) fn bounds<K>(link: &Link<K>, session: &Session, s: &OutStream, room: u32) -> Bounds {
+    let (used, window) = (link.outbound.used, session.window);
+    // With nothing under way the whole window is anybody's: no record is too large for what is left.
+    let kept = if s.priority == Priority::Backlog && used > 0 { window >> CREDIT_KEPT } else { 0 };
+    let credit = window.saturating_sub(kept).saturating_sub(used).saturating_sub(link.outbound.begun_rest);
+    let max = u64::from(session.limits.max_record);
+    let max_stored = max.saturating_add(varint::len(max) as u64);
+    Bounds { available: s.unsent(), room, credit, max_stored }
+}
+
+/// True while the other end has room ahead of the stream's oldest unacknowledged position (Q).
+#[inline]
+pub(super) fn room_ahead<K>(link: &Link<K>, session: &Session, s: &OutStream, table: &[Sent]) -> bool {
+    match s.unacked.front.some().and_then(|f| table.get(f.0 as usize)) {
+        Some(oldest) => {
+            let since = link.recovery.data_sent.wrapping_sub(oldest.first_sent);
+            since < u32::from(session.limits.held.max(1))
         }
+        None => true,
     }
 }

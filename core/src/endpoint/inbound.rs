@@ -44,12 +44,14 @@ pub(super) fn walk(chunk: &Chunk<'_>, max_record: u32) -> Result<Walked, Fault> 
     let first_start = at;
     while at < len {
         let tail = bytes.get(at as usize..).unwrap_or(&[]);
-        let (passed, small) = crate::ring::pass_small(tail, len.saturating_sub(at), u32::MAX);
-        if max_record >= 64 && small > 0 {
+        if max_record >= 64 && tail.first().is_some_and(|size| *size < 0x40) {
+            let (passed, small) = crate::ring::pass_small(tail, len.saturating_sub(at), u32::MAX);
             at = at.saturating_add(passed);
             number = number.saturating_add(u64::from(small));
             starts = starts.saturating_add(small);
-            continue;
+            if small > 0 {
+                continue;
+            }
         }
         let (size, length) = varint::decode(tail).map_err(|_| Fault::BadFrame)?;
         if size > u64::from(max_record) {
@@ -121,6 +123,7 @@ enum Place<'a> {
     Known,
 }
 
+#[inline]
 fn place<'a>(stream: &InStream, chunk: Chunk<'a>, max_record: u32) -> Result<Place<'a>, Fault> {
     let start = Position { number: chunk.number, offset: chunk.offset };
     let walked = walk(&chunk, max_record)?;

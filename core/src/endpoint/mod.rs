@@ -1,6 +1,6 @@
 //! The endpoint: every call that a driver makes. What happens inside is split by what happens: a session opens
 //! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`], [`confirmed`]),
-//! there is no link for it ([`waiting`]), something is pushed ([`outbound`]), a packet leaves ([`plan`], [`seal`]), time passes ([`timeout`], [`timers`],
+//! there is no link for it ([`waiting`]), something is pushed ([`outbound`]), a packet leaves ([`plan`], [`flow`], [`seal`]), time passes ([`timeout`], [`timers`],
 //! [`links`]), a path changes ([`roam`], [`size`]).
 
 mod acknowledge;
@@ -9,6 +9,7 @@ mod confirm;
 mod confirmed;
 mod control;
 mod events;
+mod flow;
 mod held;
 mod inbound;
 mod links;
@@ -45,6 +46,7 @@ use crate::time::Instant;
 use crate::wire::Previous;
 use control::Control;
 use core::ops::Range;
+use plan::Plan;
 use state::State;
 
 /// The whole protocol of one socket: all peers, all streams, both ends.
@@ -53,6 +55,8 @@ use state::State;
 #[derive(Debug)]
 pub struct Endpoint<C: Crypto, S: Storage<C::Key>> {
     state: State,
+    /// What was planned, until the next call of any kind.
+    plan: Option<Plan>,
     control: Control,
     crypto: C,
     storage: S,
@@ -89,12 +93,12 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         let mut parts = storage.parts();
         parts.check(&config)?;
         let state = State::new(config, crypto.suites(), boot, &mut parts)?;
-        Ok(Self { state, control: Control::new(), crypto, storage })
+        Ok(Self { state, plan: None, control: Control::new(), crypto, storage })
     }
 
     fn cx(&mut self, now: Instant) -> Cx<'_, C> {
         // Whatever the call does, a packet planned before it is stale.
-        self.state.plan = None;
+        self.plan = None;
         Cx { st: &mut self.state, control: &mut self.control, crypto: &self.crypto, p: self.storage.parts(), now }
     }
 
@@ -206,20 +210,21 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     ///
     /// Nothing has changed until [`Endpoint::seal_transmit`], which must be the very next call, or the plan is void.
     pub fn peek_transmit(&mut self, now: Instant) -> Option<Envelope> {
-        self.cx(now).peek()
+        let Self { state: st, plan, control, crypto, storage } = self;
+        Cx { st, control, crypto, p: storage.parts(), now }.peek(plan)
     }
 
     /// Writes the packet that was just planned into `out`, which is exactly `envelope.len` bytes.
     ///
     /// Returns false, and spends no packet number, when the plan is void or the length differs.
     pub fn seal_transmit(&mut self, now: Instant, envelope: &Envelope, out: &mut [u8]) -> bool {
-        let Some(plan) = self.state.plan.take() else {
-            return false;
-        };
-        if out.len() != usize::from(envelope.len) {
-            return false;
-        }
-        self.cx(now).seal(plan, envelope.ecn, out)
+        let Self { state: st, plan, control, crypto, storage } = self;
+        let sealed = plan.as_ref().is_some_and(|plan| {
+            let mut cx = Cx { st, control, crypto, p: storage.parts(), now };
+            out.len() == usize::from(envelope.len) && cx.seal(plan, envelope.ecn, out)
+        });
+        self.plan = None;
+        sealed
     }
 
     /// The system did not take a datagram that was sealed for this peer.

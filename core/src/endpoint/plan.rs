@@ -7,10 +7,12 @@ use super::control::{CONTROL_MAX, Look, Said};
 use super::timeout::PROBES_BEFORE_UNMARKED;
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::ids::{LinkIx, OutIx, PeerIx};
+use crate::link::Link;
 use crate::path::{Ecn, Path};
-use crate::peer::End;
+use crate::peer::{End, Session};
 use crate::recovery::sent::{Flight, Sent};
 use crate::ring::Stop;
+use crate::storage::of_link;
 use crate::wire::{DataHeader, number};
 
 /// The next packet: where to, and its exact length.
@@ -29,7 +31,7 @@ pub struct Envelope {
 }
 
 /// What was planned, for `seal`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) link: LinkIx,
     pub(super) at: PeerIx,
@@ -37,7 +39,7 @@ pub(super) struct Plan {
     pub(super) what: What,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Hello,
     Sealed(Sealed),
@@ -51,7 +53,7 @@ impl What {
 }
 
 /// A sealed packet to be; its control frames are composed already.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sealed {
     pub(super) number: u64,
     /// `None`: long DATA.
@@ -65,36 +67,46 @@ pub(super) struct Sealed {
 }
 
 impl<C: Crypto> Cx<'_, C> {
-    pub(super) fn peek(&mut self) -> Option<Envelope> {
+    /// Plans the next packet, if there is one to send now, into `planned`.
+    pub(super) fn peek(&mut self, planned: &mut Option<Plan>) -> Option<Envelope> {
         loop {
             let Some(ix) = self.st.ready_front.some() else {
                 if self.end_a_wait() {
                     continue;
                 }
+                *planned = None;
                 return None;
             };
             if self.p.links.get(ix.at()).is_some_and(|l| l.turn == 0) {
                 self.rotate_ready();
                 continue;
             }
-            if let Some(plan) = self.plan(ix) {
-                let peer = self.p.peers.get(plan.at.at())?;
-                let link = self.p.links.get(ix.at())?;
-                // RFC 9000 §13.4: an address that has not answered gets nothing marked. Nor does a packet leave marked that
-                // asks for no answer: on a path that drops marks its sender would never learn of it.
-                let marks = peer.session.ecn && peer.path_validated && plan.what.asks(&self.control.said);
-                let heard = link.recovery.unanswered < PROBES_BEFORE_UNMARKED;
-                let ecn = if marks && heard { link.marks.next() } else { Ecn::NotEct };
-                let segment = link.path.datagram;
-                let envelope = Envelope { peer: plan.at, path: peer.path, len: plan.len, ecn, segment };
-                self.st.plan = Some(plan);
-                return Some(envelope);
+            self.plan_flow(ix, planned);
+            debug_assert!(planned.is_none() || self.plan(ix) == *planned, "both ways to plan plan the same");
+            if planned.is_none() {
+                *planned = self.plan(ix);
+            }
+            if let Some(plan) = planned {
+                return self.envelope(plan);
             }
             self.pop_ready();
             self.settle(ix);
         }
     }
 
+    #[inline]
+    fn envelope(&self, plan: &Plan) -> Option<Envelope> {
+        let peer = self.p.peers.get(plan.at.at())?;
+        let link = self.p.links.get(plan.link.at())?;
+        // RFC 9000 §13.4: an address that has not answered gets nothing marked. Nor does a packet leave marked that asks for
+        // no answer: on a path that drops marks its sender would never learn of it.
+        let marks = peer.session.ecn && peer.path_validated && plan.what.asks(&self.control.said);
+        let heard = link.recovery.unanswered < PROBES_BEFORE_UNMARKED;
+        let ecn = if marks && heard { link.marks.next() } else { Ecn::NotEct };
+        Some(Envelope { peer: plan.at, path: peer.path, len: plan.len, ecn, segment: link.path.datagram })
+    }
+
+    #[inline(never)]
     fn plan(&mut self, ix: LinkIx) -> Option<Plan> {
         let link = self.p.links.get(ix.at())?;
         let (at, skips) = (link.peer, link.recovery.skips_next);
@@ -209,9 +221,7 @@ impl<C: Crypto> Cx<'_, C> {
             let (hello, _) = self.long_hello(ix)?;
             return Some(Header { short: None, len: hello.core_len().saturating_add(24) });
         }
-        let span = tx_next.saturating_sub(link.recovery.oldest_unacked).saturating_add(1);
-        let number_len = number::truncated_len(span);
-        let short = DataHeader { label: peer.session.theirs, truncated: 0, number_len };
+        let short = link.short_header(&peer.session, tx_next);
         Some(Header { len: short.len(), short: Some(short) })
     }
 
@@ -239,14 +249,7 @@ impl<C: Crypto> Cx<'_, C> {
                 return false;
             }
         }
-        let each = self.st.config.in_flight as usize;
-        let start = ix.at().saturating_mul(each);
-        let table = self.p.sent.get(start..start.saturating_add(each)).unwrap_or(&[]);
-        // The other end must still be able to tell about the oldest packet that is out.
-        match link.flight.out.front.some().and_then(|f| table.get(f.0 as usize)) {
-            Some(oldest) => (number as u32).wrapping_sub(oldest.number) <= peer.session.limits.ack_window >> 1,
-            None => true,
-        }
+        within_reach(link, &peer.session, of_link(self.p.sent, ix, self.st.config.in_flight as usize), number)
     }
 
     /// There is nothing to send, or the other end has no room for it: the window is not to blame.
@@ -270,6 +273,24 @@ impl<C: Crypto> Cx<'_, C> {
         }
         let skips = self.p.links.get(ix.at())?.recovery.skips_next;
         (from..from.saturating_add(each as u64)).find(|n| !Self::taken(table, *n) && skips != *n)
+    }
+}
+
+impl<K> Link<K> {
+    /// The header of DATA with this number.
+    #[inline]
+    pub(super) fn short_header(&self, session: &Session, number: u64) -> DataHeader {
+        let span = number.saturating_sub(self.recovery.oldest_unacked).saturating_add(1);
+        DataHeader { label: session.theirs, truncated: number as u32, number_len: number::truncated_len(span) }
+    }
+}
+
+/// True when the other end can still tell about the oldest packet that is out, after one with this number.
+#[inline]
+pub(super) fn within_reach<K>(link: &Link<K>, session: &Session, table: &[Sent], number: u64) -> bool {
+    match link.flight.out.front.some().and_then(|f| table.get(f.0 as usize)) {
+        Some(oldest) => (number as u32).wrapping_sub(oldest.number) <= session.limits.ack_window >> 1,
+        None => true,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::window::Seen;
 use crate::wire::{DataHeader, Frame, Packet, PacketRange, QueryFor, Reader, number};
 
 /// No suite's session is renewed before this many packets.
-const LEAST_SOFT_LIMIT: u64 = 1 << 22;
+pub(super) const LEAST_SOFT_LIMIT: u64 = 1 << 22;
 const _: () = assert!(Suite::Aes128GcmSiv.soft_packet_limit(u16::MAX) >= LEAST_SOFT_LIMIT);
 const _: () = assert!(Suite::Aes128Gcm.soft_packet_limit(u16::MAX) >= LEAST_SOFT_LIMIT);
 
@@ -152,6 +152,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Opens a packet of a session that lives, whether its peer has a link or not.
+    #[inline]
     pub(super) fn opened_by_session(
         &mut self,
         at: PeerIx,
@@ -162,9 +163,23 @@ impl<C: Crypto> Cx<'_, C> {
         to: &mut dyn Deliver,
     ) -> Result<Handled, Discard> {
         let peer = self.p.peers.get(at.at()).ok_or(Discard::UnknownPeer)?;
-        if let Some(link) = peer.link.some() {
-            return self.opened_by_link(link, number, header_len, path, datagram, to);
+        match peer.link.some() {
+            Some(link) => self.opened_by_link(link, number, header_len, path, datagram, to),
+            None => self.opened_without_link(at, number, header_len, path, datagram, to),
         }
+    }
+
+    #[inline(never)]
+    fn opened_without_link(
+        &mut self,
+        at: PeerIx,
+        number: u64,
+        header_len: usize,
+        path: &Path,
+        datagram: &mut [u8],
+        to: &mut dyn Deliver,
+    ) -> Result<Handled, Discard> {
+        let peer = self.p.peers.get(at.at()).ok_or(Discard::UnknownPeer)?;
         // No link is taken for a packet that may be anybody's.
         let (_, rx) = super::links::expand(self.crypto, peer.end, &peer.session);
         let key = rx.ok_or(Discard::UnknownLabel)?;
@@ -177,6 +192,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// Opens a packet with its link's key.
+    #[inline]
     pub(super) fn opened_by_link(
         &mut self,
         ix: LinkIx,
@@ -208,24 +224,10 @@ impl<C: Crypto> Cx<'_, C> {
         let (at, unreleased) =
             self.p.links.get(ix.at()).map(|l| (l.peer, l.inbound.unreleased)).ok_or(Discard::NoLink)?;
         self.heard(ix, at, number, path, size);
-        let mut r = Reader::new(body);
         let mut elicits = false;
-        let mut left = Left { acks: 1, chunks: CHUNKS };
-        let mut stop = None;
-        if unreleased {
-            stop = self.release_all(ix, at, to).err().map(Stop::Fault);
-        }
-        while stop.is_none() && !r.is_empty() {
-            let taken = match Frame::parse(&mut r) {
-                Ok(frame) if left.takes(&frame) => {
-                    elicits |= frame.elicits_ack();
-                    self.frame(ix, at, number, &frame, to)
-                }
-                Ok(_) => Err(Stop::Fault(Fault::BadFrame)),
-                Err(_) => Err(Stop::Fault(Fault::BadFrame)),
-            };
-            stop = taken.err();
-        }
+        let released = if unreleased { self.release_all(ix, at, to).map_err(Stop::Fault) } else { Ok(()) };
+        let taken = released.and_then(|()| self.frames(ix, at, number, body, &mut elicits, to));
+        let stop = taken.err();
         match stop {
             None => {
                 self.received(ix, number, elicits);
@@ -247,6 +249,35 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
+    /// Takes every frame of a packet.
+    #[inline]
+    fn frames(
+        &mut self,
+        ix: LinkIx,
+        at: PeerIx,
+        number: u64,
+        body: &[u8],
+        elicits: &mut bool,
+        to: &mut dyn Deliver,
+    ) -> Result<(), Stop> {
+        let mut left = Left { acks: 1, chunks: CHUNKS };
+        let mut r = Reader::new(body);
+        while !r.is_empty() {
+            let frame = Frame::parse(&mut r).map_err(|_| Stop::Fault(Fault::BadFrame))?;
+            if !left.takes(&frame) {
+                return Err(Stop::Fault(Fault::BadFrame));
+            }
+            *elicits |= frame.elicits_ack();
+            match frame {
+                // CHUNK is nearly all there is.
+                Frame::Chunk(chunk) => self.on_chunk(ix, at, chunk, to)?,
+                Frame::Padding(_) => {}
+                frame => self.frame(ix, at, number, &frame, to)?,
+            }
+        }
+        Ok(())
+    }
+
     /// An authentic packet proves that the other end is there.
     fn heard(&mut self, ix: LinkIx, at: PeerIx, number: u64, path: &Path, size: usize) {
         self.st.totals.packets_received = self.st.totals.packets_received.saturating_add(1);
@@ -258,16 +289,23 @@ impl<C: Crypto> Cx<'_, C> {
             return;
         };
         peer.heard = self.now;
+        let unproved = !peer.path_validated && peer.end == Some(End::Gateway);
+        let elsewhere = !path.same(&peer.path);
         if core::mem::take(&mut link.recovery.parked) {
             (link.recovery.probes, link.recovery.unanswered) = (0, 0);
             self.await_stored(ix);
             self.wake(ix);
         }
-        self.roam(ix, at, number, path, size);
+        if elsewhere || unproved {
+            self.roam(ix, at, number, path, size);
+        }
     }
 
     /// The whole packet was accepted: its bit is set, and it is acknowledged if it asked for that.
     fn received(&mut self, ix: LinkIx, number: u64, elicits: bool) {
+        if number >= LEAST_SOFT_LIMIT {
+            self.renew_for_the_other_end(ix, number);
+        }
         let words = of_link(self.p.windows, ix, self.st.config.window_words());
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -278,10 +316,6 @@ impl<C: Crypto> Cx<'_, C> {
         }
         link.window.insert(words, number);
         link.marks.arrived(self.st.mark);
-        self.renew_for_the_other_end(ix, number);
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return;
-        };
         let extended = match link.ack.changed.last_mut() {
             Some(last) if last.high.checked_add(1) == Some(number) => {
                 last.high = number;
@@ -315,21 +349,21 @@ impl<C: Crypto> Cx<'_, C> {
         } else if link.ack.due == Instant::NEVER {
             link.ack.due = self.now + self.st.config.max_ack_delay;
         }
-        self.wake(ix);
+        if !link.ready {
+            self.wake(ix);
+        }
     }
 
     /// The device alone can renew a session: it counts the gateway's packets as well as its own.
-    #[inline]
     fn renew_for_the_other_end(&mut self, ix: LinkIx, number: u64) {
-        if number < LEAST_SOFT_LIMIT {
-            return;
-        }
         let peer = self.p.links.get(ix.at()).and_then(|l| self.p.peers.get(l.peer.at()));
         if peer.is_some_and(|p| p.end == Some(End::Device) && number >= p.session.soft_packet_limit(&self.st.config)) {
             self.start_exchange(ix);
         }
     }
 
+    /// Takes one frame of any kind. It stays out of the way of the chunks.
+    #[inline(never)]
     fn frame(
         &mut self,
         ix: LinkIx,
@@ -340,8 +374,8 @@ impl<C: Crypto> Cx<'_, C> {
     ) -> Result<(), Stop> {
         match *frame {
             Frame::Chunk(chunk) => self.on_chunk(ix, at, chunk, to),
-            Frame::Ack { delay_us, ranges, ecn } => self.on_ack(ix, at, delay_us, ranges, ecn),
             Frame::Padding(_) => Ok(()),
+            Frame::Ack { delay_us, ranges, ecn } => self.on_ack(ix, at, delay_us, ranges, ecn),
             Frame::Ping => {
                 if let Some(link) = self.p.links.get_mut(ix.at()) {
                     link.ack.now = true;

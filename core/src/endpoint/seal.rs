@@ -2,15 +2,18 @@
 
 use super::chunk::PlannedChunk;
 use super::plan::{Plan, Sealed, What};
+use super::receive::LEAST_SOFT_LIMIT;
 use super::{Cx, SendFault};
 use crate::crypto::{Crypto, TAG_LEN};
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx, Position};
+use crate::link::Outbound;
 use crate::path::Ecn;
 use crate::peer::End;
 use crate::recovery::sent::{Carried, Flight, Sent, State, stream_links};
-use crate::ring;
+use crate::ring::{self, Cut};
 use crate::storage::of_link;
+use crate::stream::OutStream;
 use crate::wire::{LongData, NoRoom, Writer};
 
 /// At the latest every 2^14 packets that are not known to be received one asks for an ACK (wire-format §8.1).
@@ -19,8 +22,21 @@ const UNKNOWN_BITS: u32 = 14;
 const SKIP_LEAST: u64 = 32;
 const SKIP_MASK: u32 = 0x3ff;
 
+impl Outbound {
+    /// New data of a stream has left: its cursor moves on.
+    #[inline]
+    fn sent_new(&mut self, s: &mut OutStream, cut: &Cut) {
+        self.used = self.used.saturating_add(u64::from(cut.len));
+        self.begun_rest = self.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(cut.rest));
+        s.cursor = Position { number: s.cursor.number.saturating_add(u64::from(cut.ended)), offset: cut.offset };
+        s.cursor_at = s.advance(s.cursor_at, cut.len);
+        s.sent = s.sent.saturating_add(cut.len);
+        s.rest = cut.rest;
+    }
+}
+
 impl<C: Crypto> Cx<'_, C> {
-    pub(super) fn seal(&mut self, plan: Plan, mark: Ecn, out: &mut [u8]) -> bool {
+    pub(super) fn seal(&mut self, plan: &Plan, mark: Ecn, out: &mut [u8]) -> bool {
         let (ix, at) = (plan.link, plan.at);
         let size = out.len() as u64;
         let done = match &plan.what {
@@ -45,6 +61,7 @@ impl<C: Crypto> Cx<'_, C> {
         true
     }
 
+    #[inline]
     fn write_sealed(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, out: &mut [u8]) -> Result<(), NoRoom> {
         let (packet, tag) = out.split_last_chunk_mut::<TAG_LEN>().ok_or(NoRoom)?;
         let mut w = Writer::new(packet);
@@ -56,17 +73,22 @@ impl<C: Crypto> Cx<'_, C> {
             }
         }
         debug_assert_eq!(w.written(), sealed.header_len);
-        w.bytes(self.control.as_slice())?;
-        if let Some(chunk) = sealed.chunk.filter(|c| c.cut.len > 0) {
+        // Most packets have no frames before their chunk and end with it.
+        if self.control.len() > 0 {
+            w.bytes(self.control.as_slice())?;
+        }
+        if let Some(chunk) = sealed.chunk.as_ref().filter(|c| c.cut.len > 0) {
             let s = self.p.outbound.get(chunk.stream.at()).ok_or(NoRoom)?;
             chunk.frame(s.wire).write_head(&mut w, chunk.cut.len as usize)?;
-            let start = s.ring_start as usize;
-            let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).ok_or(NoRoom)?;
-            let (front, back) = ring::pieces(ring, chunk.ring_at, chunk.cut.len);
+            let (front, back) = ring::pieces(s.of_ring(self.p.ring), chunk.ring_at, chunk.cut.len);
             w.bytes(front)?;
-            w.bytes(back)?;
+            if !back.is_empty() {
+                w.bytes(back)?;
+            }
         }
-        w.space(sealed.padding)?.fill(0);
+        if sealed.padding > 0 {
+            w.space(sealed.padding)?.fill(0);
+        }
         let (header, body) = packet.split_at_mut_checked(sealed.header_len).ok_or(NoRoom)?;
         debug_assert!(self.p.peers.get(at.at()).is_some_and(|p| p.session.tx_next <= sealed.number));
         let key = self.p.links.get(ix.at()).and_then(|l| l.tx.as_ref()).ok_or(NoRoom)?;
@@ -75,17 +97,21 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// The packet number is spent: what the packet carried is in flight.
+    #[inline]
     fn enter(&mut self, ix: LinkIx, at: PeerIx, sealed: &Sealed, mark: Ecn, size: usize) -> bool {
         let Some(peer) = self.p.peers.get_mut(at.at()) else {
             return false;
         };
         let next = sealed.number.saturating_add(1);
         let before = core::mem::replace(&mut peer.session.tx_next, next);
-        let renew =
-            peer.end == Some(End::Device) && peer.session.tx_next >= peer.session.soft_packet_limit(&self.st.config);
+        let renew = next >= LEAST_SOFT_LIMIT
+            && peer.end == Some(End::Device)
+            && next >= peer.session.soft_packet_limit(&self.st.config);
         self.st.totals.packets_sent = self.st.totals.packets_sent.saturating_add(1);
         let said = self.control.said;
-        self.said(ix, said);
+        if self.control.len() > 0 {
+            self.said(ix, said);
+        }
         if sealed.chunk.is_some() || said.elicits {
             self.enter_flight(ix, sealed, mark, size);
         }
@@ -97,6 +123,7 @@ impl<C: Crypto> Cx<'_, C> {
     }
 
     /// The next packet number is `next` now.
+    #[inline]
     fn number_spent(&mut self, ix: LinkIx, before: u64, next: u64, mark: Ecn) {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -117,9 +144,9 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
+    #[inline]
     fn enter_flight(&mut self, ix: LinkIx, sealed: &Sealed, mark: Ecn, size: usize) {
-        let each = self.st.config.in_flight as usize;
-        let table = of_link(self.p.sent, ix, each);
+        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
         let slot = Flight::slot(table, sealed.number);
         let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
@@ -129,81 +156,69 @@ impl<C: Crypto> Cx<'_, C> {
         if !sealed.probe {
             link.pacer.spent(size as u64);
         }
+        if sealed.size {
+            link.mtu.left(size as u16, link.path.datagram);
+        }
         let mut entry = Sent {
             sent_at: self.now,
             number: sealed.number as u32,
             size: size as u16,
             state: State::Flight,
+            carried: Carried::of(&[
+                (Carried::PROBE, sealed.probe),
+                (Carried::MARKED, mark == Ecn::Ect0),
+                (Carried::SIZE, sealed.size),
+            ]),
             ..Sent::default()
         };
-        if sealed.probe {
-            entry.carried = entry.carried.with(Carried::PROBE);
-        }
-        if mark == Ecn::Ect0 {
-            entry.carried = entry.carried.with(Carried::MARKED);
-        }
-        if sealed.size {
-            entry.carried = entry.carried.with(Carried::SIZE);
-            link.mtu.left(size as u16, link.path.datagram);
-        }
-        let Some(chunk) = sealed.chunk else {
+        let Some(chunk) = &sealed.chunk else {
             link.flight.insert(table, slot, entry);
-            return;
-        };
-        if chunk.skip {
-            entry.carried = entry.carried.with(Carried::SKIP);
-            if let Some(s) = self.p.outbound.get_mut(chunk.stream.at()) {
-                (s.skip_out, s.skip_packet) = (true, entry.number);
-            }
-        }
-        entry.stream = chunk.stream;
-        if chunk.cut.len == 0 {
-            link.flight.insert(table, slot, entry);
-            self.after_new(ix, chunk.stream);
-            return;
-        }
-        entry.carried = entry.carried.with(Carried::CHUNK);
-        (entry.start, entry.end_offset, entry.records) = (chunk.start, chunk.cut.offset, chunk.cut.ended);
-        (entry.ring_at, entry.len, entry.first_sent) = (chunk.ring_at, chunk.cut.len as u16, link.recovery.data_sent);
-        match chunk.repeats {
-            Some(old) => {
-                entry.first_sent = table.get(old.0 as usize).map_or(0, |s| s.first_sent);
-                link.flight.insert(table, slot, entry);
-                self.enter_repeat(ix, slot, old, &chunk);
-            }
-            None => {
-                link.recovery.data_sent = link.recovery.data_sent.wrapping_add(1);
-                link.flight.insert(table, slot, entry);
-                self.enter_new(ix, slot, &chunk);
-            }
-        }
-    }
-
-    /// New data: the cursor moves on.
-    fn enter_new(&mut self, ix: LinkIx, slot: crate::recovery::sent::Slot, chunk: &PlannedChunk) {
-        let table = of_link(self.p.sent, ix, self.st.config.in_flight as usize);
-        let Some(link) = self.p.links.get_mut(ix.at()) else {
             return;
         };
         let Some(s) = self.p.outbound.get_mut(chunk.stream.at()) else {
             return;
         };
+        entry.stream = chunk.stream;
+        if chunk.skip {
+            entry.carried = entry.carried.with(Carried::SKIP);
+            (s.skip_out, s.skip_packet) = (true, entry.number);
+        }
         let cut = &chunk.cut;
-        s.unacked.push_back(table, slot, stream_links);
-        link.outbound.used = link.outbound.used.saturating_add(u64::from(cut.len));
-        link.outbound.begun_rest =
-            link.outbound.begun_rest.saturating_sub(u64::from(s.rest)).saturating_add(u64::from(cut.rest));
-        s.cursor = Position { number: s.cursor.number.saturating_add(u64::from(cut.ended)), offset: cut.offset };
-        s.cursor_at = s.advance(s.cursor_at, cut.len);
-        s.sent = s.sent.saturating_add(cut.len);
-        s.rest = cut.rest;
-        self.after_new(ix, chunk.stream);
+        if cut.len == 0 {
+            link.flight.insert(table, slot, entry);
+            return self.after_new(ix, chunk.stream);
+        }
+        entry.carried = entry.carried.with(Carried::CHUNK);
+        (entry.start, entry.end_offset, entry.records) = (chunk.start, cut.offset, cut.ended);
+        (entry.ring_at, entry.len, entry.first_sent) = (chunk.ring_at, cut.len as u16, link.recovery.data_sent);
+        match chunk.repeats {
+            Some(old) => {
+                entry.first_sent = table.get(old.0 as usize).map_or(0, |s| s.first_sent);
+                link.flight.insert(table, slot, entry);
+                self.enter_repeat(ix, slot, old, chunk);
+            }
+            None => {
+                link.recovery.data_sent = link.recovery.data_sent.wrapping_add(1);
+                link.flight.insert(table, slot, entry);
+                s.unacked.push_back(table, slot, stream_links);
+                link.outbound.sent_new(s, cut);
+                self.after_new(ix, chunk.stream);
+            }
+        }
     }
 
     /// The stream that just sent goes to the back of its link's queue, or leaves it with nothing more to send.
+    #[inline]
     fn after_new(&mut self, ix: LinkIx, stream: OutIx) {
         if let Some(link) = self.p.links.get_mut(ix.at()) {
             let o = &mut link.outbound;
+            if o.back == stream
+                && o.front == stream
+                && self.p.outbound.get(stream.at()).is_some_and(|s| s.has_something())
+            {
+                o.ahead = 0;
+                return;
+            }
             let priority = |s: OutIx| self.p.outbound.get(s.at()).map(|s| s.priority);
             let waits = o.back != stream && priority(o.back) > priority(stream);
             o.ahead = if waits { o.ahead.saturating_add(1) } else { 0 };

@@ -54,19 +54,15 @@ impl<C: Crypto> Cx<'_, C> {
         size.checked_sub(header_len)?.checked_sub(TAG_LEN)
     }
 
-    /// A packet arrived at the other end. True for a black hole.
-    pub(super) fn size_arrived(&mut self, ix: LinkIx, sent: &Sent) -> bool {
+    /// A probe of the path's size arrived at the other end.
+    pub(super) fn size_arrived(&mut self, ix: LinkIx, sent: &Sent) {
         let Some(link) = self.p.links.get_mut(ix.at()) else {
-            return false;
+            return;
         };
-        if !sent.carried.has(Carried::SIZE) {
-            return link.mtu.acknowledged(sent.size, sent.sent_at);
-        }
         if link.mtu.probe_arrived(sent.size, link.path.datagram, self.now) {
             link.path.datagram = sent.size;
             link.cc.set_datagram(sent.size);
         }
-        false
     }
 
     /// Large datagrams vanish on this path: from now on they are small.

@@ -1,6 +1,5 @@
 //! The endpoint's own state: what belongs to no peer.
 
-use super::plan::Plan;
 use crate::config::{Config, ConfigError};
 use crate::crypto::{self, Suite, Suites};
 use crate::discard::Counters;
@@ -54,7 +53,6 @@ pub(super) struct State {
     pub(super) gateways: heapless::Vec<PeerIx, GATEWAYS>,
     /// Peers towards which this end is the gateway.
     pub(super) devices: u32,
-    pub(super) plan: Option<Plan>,
     /// An ACK has no room for another change.
     pub(super) ack_full: bool,
     /// The mark of the datagram that is being handled.
@@ -188,7 +186,6 @@ impl State {
             free_held: if held > 0 { 0 } else { u32::MAX },
             gateways: heapless::Vec::new(),
             devices: 0,
-            plan: None,
             ack_full: false,
             mark: Ecn::NotEct,
             counters: Counters::default(),

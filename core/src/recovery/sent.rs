@@ -60,6 +60,12 @@ impl Carried {
         self.0 & other.0 != 0
     }
 
+    /// Those that hold.
+    #[inline]
+    pub(crate) fn of(all: &[(Self, bool)]) -> Self {
+        all.iter().filter(|(_, holds)| *holds).fold(Self(0), |carried, (each, _)| carried.with(*each))
+    }
+
     pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -263,6 +269,7 @@ impl Flight {
     }
 
     /// Puts a new packet into its slot, which must not hold an outstanding one.
+    #[inline]
     pub(crate) fn insert(&mut self, table: &mut [Sent], slot: Slot, sent: Sent) {
         self.bytes = self.bytes.saturating_add(u64::from(sent.size));
         self.slots = self.slots.saturating_add(1);

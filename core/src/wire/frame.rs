@@ -287,7 +287,7 @@ fn write_below(w: &mut Writer<'_>, kind: u8, stream: u32, below: u64) -> Result<
 
 fn parse_padding<'a>(whole: &'a [u8], r: &mut Reader<'a>) -> Result<Frame<'a>, Malformed> {
     let rest = r.bytes(r.rest().len())?;
-    if rest.iter().all(|b| *b == 0) { Ok(Frame::Padding(whole.len())) } else { Err(Malformed) }
+    if rest.iter().fold(0, |any, b| any | b) == 0 { Ok(Frame::Padding(whole.len())) } else { Err(Malformed) }
 }
 
 fn parse_ack<'a>(r: &mut Reader<'a>, marks: bool) -> Result<Frame<'a>, Malformed> {

@@ -90,19 +90,15 @@ impl DataHeader {
     /// [`Malformed`] when the header or what follows it is too short or has another form.
     #[inline]
     pub fn parse(datagram: &[u8]) -> Result<Self, Malformed> {
-        let mut r = Reader::new(datagram);
-        let number_len = match r.u8()? {
-            0x50 => 2,
-            0x60 => 3,
-            0x70 => 4,
+        // At least one frame of one byte, then the tag.
+        let holds = |rest: &[u8]| rest.len() > TAG_LEN;
+        let (number_len, label, truncated) = match datagram {
+            [0x50, a, b, c, d, n0, n1, rest @ ..] if holds(rest) => (2, [*a, *b, *c, *d], [0, 0, *n0, *n1]),
+            [0x60, a, b, c, d, n0, n1, n2, rest @ ..] if holds(rest) => (3, [*a, *b, *c, *d], [0, *n0, *n1, *n2]),
+            [0x70, a, b, c, d, n0, n1, n2, n3, rest @ ..] if holds(rest) => (4, [*a, *b, *c, *d], [*n0, *n1, *n2, *n3]),
             _ => return Err(Malformed),
         };
-        let label = Label(r.u32()?);
-        let truncated = r.bytes(number_len)?.iter().fold(0, |n: u32, b| n << 8 | u32::from(*b));
-        // At least one frame of one byte, then the tag.
-        if r.rest().len() <= TAG_LEN {
-            return Err(Malformed);
-        }
+        let (label, truncated) = (Label(u32::from_be_bytes(label)), u32::from_be_bytes(truncated));
         Ok(Self { label, truncated, number_len })
     }
 
@@ -112,18 +108,11 @@ impl DataHeader {
     /// [`NoRoom`] when it does not fit.
     #[inline]
     pub fn write(&self, w: &mut Writer<'_>) -> Result<(), NoRoom> {
-        let [a, b, c, d] = self.truncated.to_be_bytes();
-        let first = match self.number_len {
-            2 => 0x50,
-            3 => 0x60,
-            _ => 0x70,
-        };
-        w.u8(first)?;
-        w.u32(self.label.0)?;
+        let ([l0, l1, l2, l3], [a, b, c, d]) = (self.label.0.to_be_bytes(), self.truncated.to_be_bytes());
         match self.number_len {
-            2 => w.bytes(&[c, d]),
-            3 => w.bytes(&[b, c, d]),
-            _ => w.bytes(&[a, b, c, d]),
+            2 => w.bytes(&[0x50, l0, l1, l2, l3, c, d]),
+            3 => w.bytes(&[0x60, l0, l1, l2, l3, b, c, d]),
+            _ => w.bytes(&[0x70, l0, l1, l2, l3, a, b, c, d]),
         }
     }
 }

@@ -76,6 +76,8 @@ pub struct Network<A> {
     served: Option<Instant>,
     /// The last turn received a lot.
     busy: bool,
+    /// When the first record was pushed since the last turn.
+    pushing_since: Option<Instant>,
 }
 
 impl<A: Application + 'static> Network<A> {
@@ -116,6 +118,7 @@ impl<A: Application + 'static> Network<A> {
             watches_room: false,
             served: None,
             busy: false,
+            pushing_since: None,
         })
     }
 
@@ -123,6 +126,7 @@ impl<A: Application + 'static> Network<A> {
     ///
     /// Returns true when there is more, so that the next turn should follow at once.
     pub fn turn(&mut self) -> bool {
+        self.pushing_since = None;
         self.take_calls();
         self.receive();
         let now = self.clock.now();

@@ -6,8 +6,8 @@ use crate::storage::NoSpace;
 use std::net::SocketAddr;
 use tallylink_core::wire::Previous;
 use tallylink_core::{
-    Epoch, EpochSource, Error, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Priority, Provision, PushError,
-    Pushed, Storage,
+    Epoch, EpochSource, Error, Instant, Name, OutIx, OutStream, Path, Peer, PeerId, PeerIx, Priority, Provision,
+    PushError, Pushed, Storage,
 };
 
 /// A peer was not added.
@@ -144,7 +144,8 @@ impl<A: Application + 'static> Network<A> {
     /// # Errors
     /// [`PushError`]; nothing was taken.
     pub fn push(&mut self, stream: OutIx, record: &[u8]) -> Result<u64, PushError> {
-        self.endpoint.push(self.clock.now(), stream, record)
+        let now = self.pushing();
+        self.endpoint.push(now, stream, record)
     }
 
     /// Queues one record of `len` bytes that `fill` writes, in at most two pieces.
@@ -157,7 +158,7 @@ impl<A: Application + 'static> Network<A> {
         len: u32,
         fill: impl FnOnce(&mut [u8], &mut [u8]),
     ) -> Result<u64, PushError> {
-        let now = self.clock.now();
+        let now = self.pushing();
         self.endpoint.push_with(now, stream, len, fill)
     }
 
@@ -166,7 +167,14 @@ impl<A: Application + 'static> Network<A> {
     /// # Errors
     /// [`PushError`]; nothing was taken.
     pub fn push_batch(&mut self, stream: OutIx, packed: &[u8]) -> Result<Pushed, PushError> {
-        self.endpoint.push_batch(self.clock.now(), stream, packed)
+        let now = self.pushing();
+        self.endpoint.push_batch(now, stream, packed)
+    }
+
+    /// The time of a push. Those between two turns share that of the first: nothing leaves before the next turn.
+    #[inline]
+    fn pushing(&mut self) -> Instant {
+        *self.pushing_since.get_or_insert_with(|| self.clock.now())
     }
 
     /// Begins another epoch of a stream with storage: the one before is drained.

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tallylink_core::wire::varint;
-use tallylink_core::{OutIx, Priority};
+use tallylink_core::{OutIx, Priority, Run, measure};
+
+/// Records below this have a size varint of one byte.
+const SMALL: usize = 64;
 
 /// A stream of records. Each record is copied once, into a queue in its stored form, without a lock or a system call; the
 /// sender's thread is woken when it sleeps.
@@ -154,13 +157,23 @@ impl Stream {
         if self.shared.closed() {
             return Err(PushError::Closed);
         }
-        let size = varint::encode(len).map_err(|_| PushError::NotPacked)?;
-        let size = size.as_slice();
-        let mut chunk = self.queue.write_chunk(size.len() + record.len()).map_err(|_| PushError::Full)?;
-        let (front, back) = chunk.as_mut_slices();
-        let front = fill(front, back, size);
-        fill(front.0, front.1, record);
-        chunk.commit_all();
+        match record.len() {
+            0..SMALL => {
+                // Put together where it costs next to nothing, it goes into the queue in one piece.
+                let mut stored = [len as u8; SMALL];
+                stored[1..=record.len()].copy_from_slice(record);
+                self.queue.push_entire_slice(&stored[..=record.len()]).map_err(|_| PushError::Full)?;
+            }
+            _ => {
+                let size = varint::encode(len).map_err(|_| PushError::NotPacked)?;
+                let size = size.as_slice();
+                let mut chunk = self.queue.write_chunk(size.len() + record.len()).map_err(|_| PushError::Full)?;
+                let (front, back) = chunk.as_mut_slices();
+                let front = fill(front, back, size);
+                fill(front.0, front.1, record);
+                chunk.commit_all();
+            }
+        }
         Ok(self.pushed(1))
     }
 
@@ -169,21 +182,24 @@ impl Stream {
     /// # Errors
     /// [`PushError::NotPacked`], [`PushError::TooLarge`], or [`PushError::Closed`]: then some of them may have been taken.
     pub fn push_batch(&mut self, packed: &[u8]) -> Result<Range<u64>, PushError> {
-        self.walk(packed, packed.len())?;
+        if self.queue.slots() < packed.len() {
+            // All of them are looked at before the first is taken.
+            self.measure(packed, packed.len())?;
+        }
         let first = self.next;
         let mut rest = packed;
         while !rest.is_empty() {
-            let (bytes, records) = self.walk(rest, self.queue.slots())?;
-            if records == 0 {
-                let (one, _) = self.walk(rest, 0)?;
-                if !self.wait_for(one, None) {
+            let run = self.measure(rest, self.queue.slots())?;
+            if run.records == 0 {
+                let (size, head) = varint::decode(rest).map_err(|_| PushError::NotPacked)?;
+                if !self.wait_for(size as usize + head, None) {
                     return Err(PushError::Closed);
                 }
                 continue;
             }
-            let (taken, after) = rest.split_at_checked(bytes).ok_or(PushError::NotPacked)?;
+            let (taken, after) = rest.split_at_checked(run.bytes as usize).ok_or(PushError::NotPacked)?;
             self.queue.push_entire_slice(taken).map_err(|_| PushError::Full)?;
-            self.pushed(records);
+            self.pushed(run.records);
             rest = after;
         }
         Ok(first..self.next)
@@ -221,28 +237,23 @@ impl Stream {
         Confirmed { shared: Arc::clone(&self.shared) }
     }
 
-    /// How many bytes the whole records take that fit in `room`, and how many they are; with no room, what the first takes.
-    fn walk(&self, packed: &[u8], room: usize) -> Result<(usize, u64), PushError> {
-        let (mut at, mut records) = (0usize, 0);
-        while at < packed.len() {
-            let rest = packed.get(at..).unwrap_or(&[]);
-            let (len, head) = varint::decode(rest).map_err(|_| PushError::NotPacked)?;
+    /// The whole records that fit in `room`; an error when any of them is not one, or too large.
+    fn measure(&self, packed: &[u8], room: usize) -> Result<Run, PushError> {
+        let room = u32::try_from(room).unwrap_or(u32::MAX);
+        measure(packed, room, self.max_record).ok_or_else(|| self.what_is_wrong(packed))
+    }
+
+    #[cold]
+    fn what_is_wrong(&self, packed: &[u8]) -> PushError {
+        let mut rest = packed;
+        while let Ok((len, head)) = varint::decode(rest) {
             if len > u64::from(self.max_record) {
-                return Err(PushError::TooLarge { len, max: self.max_record });
+                return PushError::TooLarge { len, max: self.max_record };
             }
-            let stored = head + len as usize;
-            if stored > rest.len() {
-                return Err(PushError::NotPacked);
-            }
-            if room == 0 {
-                return Ok((stored, 0));
-            }
-            if at + stored > room {
-                break;
-            }
-            (at, records) = (at + stored, records + 1);
+            let Some(after) = rest.get(head + len as usize..) else { break };
+            rest = after;
         }
-        Ok((at, records))
+        PushError::NotPacked
     }
 
     #[inline]
