@@ -7,7 +7,7 @@ const BURST: Duration = Duration::from_millis(2);
 const TICK: Duration = Duration::from_millis(1);
 /// The bucket never holds less than this many datagrams. More in a row find the queue of a slow path full, when what others
 /// send one by one just passes.
-const BURST_DATAGRAMS: u64 = 4;
+const BURST_DATAGRAMS: u64 = 3;
 /// What leaves at once in the beginning: the first window (RFC 9002 §7.2).
 const FIRST_DATAGRAMS: u64 = 10;
 /// ... or this many, where the rate is capped: who asks for that wants it even.
