@@ -62,9 +62,7 @@ impl Crowd {
             stalls_us: 0,
             group: vec![],
         };
-        for device in 0..devices {
-            crowd.push(device);
-        }
+        crowd.push_all();
         crowd
     }
 
@@ -76,6 +74,21 @@ impl Crowd {
     /// How many HELLOs were sent.
     pub(crate) fn hellos(&self) -> u64 {
         self.devices.iter().map(|d| d.endpoint.totals().hellos_sent).sum()
+    }
+
+    /// How many datagrams were sent, in either direction.
+    pub(crate) fn sent(&self) -> u64 {
+        self.order
+    }
+
+    /// Whether anybody waits for a moment to come.
+    pub(crate) fn has_deadline(&self) -> bool {
+        !self.timers.is_empty() || self.commit_at != u64::MAX || self.gateway.next_timeout_us() != u64::MAX
+    }
+
+    /// Every device pushes a record at this moment.
+    pub(crate) fn push_all(&mut self) {
+        (0..self.devices.len()).for_each(|device| self.push(device));
     }
 
     /// Every device pushes a record a second, in turn, if the one before is stored.
