@@ -29,7 +29,7 @@ pub struct Peer {
     pub(crate) last_live: u64,
     /// When the other end was last heard, in authentic packets.
     pub(crate) heard: Instant,
-    /// Gateway end: the device's boot, and the one before it.
+    /// Gateway end: the device's boot, and the one before it. Device end: the gateway's, while a session lives.
     pub(crate) boots: [Boot; 2],
     /// Gateway end: when a boot last went live again after another had, in units of ten seconds that wrap around after a
     /// week: two devices use this id.
@@ -53,7 +53,7 @@ pub struct Peer {
 /// Sixteen times as many HELLOs of one peer are answered in a second: replayed ones leave the other peers their answers.
 const ANSWERS_PER_SECOND: u8 = 15;
 
-const _: () = assert!(size_of::<Peer>() <= 256);
+const _: () = assert!(size_of::<Peer>() <= 248);
 
 /// What has happened since the application last looked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,8 +93,6 @@ pub(crate) struct Session {
     pub(crate) ours: Label,
     /// The label in packets to the other end.
     pub(crate) theirs: Label,
-    /// Device end: the gateway's boot.
-    pub(crate) gateway_boot: Boot,
     /// The id of the next stream that this end opens: ids ascend and are never used again in a session.
     pub(crate) next_stream: u32,
     /// Both ends use labels.
@@ -119,7 +117,6 @@ impl Session {
             granted: 0,
             ours: Label(0),
             theirs: Label(0),
-            gateway_boot: Boot([0; 8]),
             next_stream: 1,
             confirmed: false,
             ecn: false,

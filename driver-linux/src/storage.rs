@@ -88,9 +88,16 @@ impl<K> Boxed<K> {
         self.outbound.get(at.at())
     }
 
-    /// Makes room for so many more peers at once.
+    /// How many peers are in use.
+    #[must_use]
+    pub fn peer_count(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Makes room for so many more peers, and a stream from each, at once.
     pub fn reserve_peers(&mut self, more: usize) {
         self.peers.reserve_exact(more);
+        self.inbound.reserve_exact(more);
         let (hasher, peers) = (&self.hasher, &self.peers);
         self.ids.reserve(more, |ix| hash_at(hasher, peers, *ix));
     }

@@ -168,7 +168,10 @@ impl<C: Crypto> Cx<'_, C> {
         let datagram = self.st.config.initial_datagram;
         let link = self.p.links.get_mut(ix.at())?;
         self.st.free_links = link.next;
-        *link = Link::new(at, self.now, self.st.config.congestion, datagram, peer.rtt());
+        // It may still be listed as the spare link of the peer that had it.
+        let (spare, next_spare) = (link.spare, link.next_spare);
+        let fresh = Link::new(at, self.now, self.st.config.congestion, datagram, peer.rtt());
+        *link = Link { spare, next_spare, ..fresh };
         if peer.session.lives() {
             (link.tx, link.rx) = expand(self.crypto, peer.end, &peer.session);
             link.window = Window::restore(peer.session.rx_next, peer.session.rx_bits, words);
@@ -256,31 +259,37 @@ impl<C: Crypto> Cx<'_, C> {
         link.next = core::mem::replace(&mut self.st.free_links, ix);
     }
 
-    /// True when a link is free, or an idle one could be made free.
+    /// True when a link is free, or one could be made free: an idle one, or else one that waits only to hear that what it
+    /// confirmed has arrived.
     pub(super) fn link_available(&mut self) -> bool {
-        let mut passed_by = 0u32;
-        while self.st.free_links == LinkIx::NONE {
-            let Some(ix) = self.st.spare_front.some() else { return false };
+        let (mut passed_by, mut confirms) = (0u32, LinkIx::NONE);
+        while self.st.free_links == LinkIx::NONE && passed_by < SPARES_PASSED_BY {
+            let Some(ix) = self.st.spare_front.some() else { break };
             let Some(link) = self.p.links.get_mut(ix.at()) else { return false };
             link.spare = false;
             self.st.spare_front = core::mem::take(&mut link.next_spare);
             if self.st.spare_front == LinkIx::NONE {
                 self.st.spare_back = LinkIx::NONE;
             }
-            if !self.is_idle(ix) {
+            let idle = self.is_idle(ix);
+            if !idle && !self.only_confirms(ix) {
                 continue;
             }
-            if self.is_in_use(ix) {
-                self.list_spare(ix);
-                passed_by = passed_by.saturating_add(1);
-                if passed_by >= SPARES_PASSED_BY {
-                    return false;
-                }
+            let in_use = self.is_in_use(ix);
+            if idle && !in_use {
+                self.free_link(ix);
                 continue;
             }
-            self.free_link(ix);
+            if !in_use && confirms == LinkIx::NONE {
+                confirms = ix;
+            }
+            self.list_spare(ix);
+            passed_by = passed_by.saturating_add(1);
         }
-        true
+        if self.st.free_links == LinkIx::NONE && confirms != LinkIx::NONE {
+            self.free_link(confirms);
+        }
+        self.st.free_links != LinkIx::NONE
     }
 
     /// True when an idle link's peer waits for STORED, was heard just now, and has sent more than what is kept of its window
@@ -312,6 +321,22 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// True when nothing of this link has to be kept apart from the compact session.
     fn is_idle(&self, ix: LinkIx) -> bool {
+        self.p.links.get(ix.at()).is_some_and(|link| link.flight.is_empty()) && self.is_quiet(ix)
+    }
+
+    /// True when all that this link waits for is the ACK of what a gateway end confirmed. Confirmations are cumulative, and who
+    /// misses one asks (wire-format §7.3): another peer may need the link more.
+    fn only_confirms(&self, ix: LinkIx) -> bool {
+        let Some(link) = self.p.links.get(ix.at()).filter(|l| !l.ready) else { return false };
+        let peer = self.p.peers.get(link.peer.at());
+        // A label has to arrive, and so has what proves a path.
+        let known =
+            |p: &Peer| p.end == Some(End::Gateway) && p.session.lives() && p.session.confirmed && p.path_validated;
+        peer.is_some_and(known) && self.is_quiet(ix)
+    }
+
+    /// As [`Self::is_idle`], whatever is in flight.
+    fn is_quiet(&self, ix: LinkIx) -> bool {
         let Some(link) = self.p.links.get(ix.at()) else {
             return false;
         };
@@ -321,8 +346,7 @@ impl<C: Crypto> Cx<'_, C> {
         let (o, i) = (&link.outbound, &link.inbound);
         // A gateway end that waits for a silent device waits without a link: everything is as if it had not been sent.
         let dormant = peer.end == Some(End::Gateway) && (link.recovery.parked || !peer.session.lives());
-        let quiet = link.flight.is_empty()
-            && link.ack.asked == 0
+        let quiet = link.ack.asked == 0
             && link.exchange.is_none()
             && link.long.is_none()
             && link.path.fallback.is_none()
@@ -362,6 +386,9 @@ impl<C: Crypto> Cx<'_, C> {
             self.set_query_timer(ix);
             let at = self.deadline(ix);
             self.set_deadline(ix, at);
+            if self.only_confirms(ix) {
+                self.list_spare(ix);
+            }
         }
     }
 

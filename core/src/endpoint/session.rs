@@ -135,7 +135,7 @@ impl<C: Crypto> Cx<'_, C> {
         let (boot, _) = welcome.gateway_nonce.split_first_chunk::<8>().ok_or(Discard::Malformed)?;
         let boot = Boot(*boot);
         let patient = link.exchange.as_ref().is_some_and(|e| self.now < e.move_after);
-        if peer.session.lives() && peer.session.gateway_boot == boot && patient {
+        if peer.session.lives() && peer.boots[0] == boot && patient {
             return Err(Discard::Unasked);
         }
         let key = session_key(&key, &hello, &welcome).ok_or(Discard::Malformed)?;
@@ -162,7 +162,6 @@ impl<C: Crypto> Cx<'_, C> {
             window: u64::from(welcome.limits.credit),
             granted: u64::from(self.st.config.first_credit),
             ours: hello.label,
-            gateway_boot: boot,
             ecn: self.st.config.ecn && reads(welcome.tlvs, frame::kind::ACK_ECN),
             ..Session::none()
         };
@@ -175,6 +174,7 @@ impl<C: Crypto> Cx<'_, C> {
         self.reset_link(ix);
         if let Some(peer) = self.p.peers.get_mut(at.at()) {
             peer.session = session;
+            peer.boots = [boot, Boot::default()];
             peer.heard = self.now;
         }
         if let Some(link) = self.p.links.get_mut(ix.at()) {

@@ -48,6 +48,23 @@ fn who_waits_for_the_disk_only_needs_no_link() {
     assert!(crowded <= alone + 1_000, "one waits {alone} us, one of 1,000 {crowded} us");
 }
 
+/// At a thousand records a second and 200 ms from STORED to its ACK, two hundred would have to wait with a link.
+#[test]
+fn who_waits_to_hear_that_a_confirmation_arrived_needs_no_link() {
+    let config = Config { replies_per_second: 10_000, ..small_config() };
+    let mut crowd = Crowd::new(&config, 1_000, 32, 5_000);
+    crowd.run(20 * SECOND);
+    crowd.took_us.clear();
+    crowd.delay_us = 100_000;
+    let refused = crowd.gateway.discarded(Discard::NoLink);
+    crowd.push_for(4 * SECOND);
+    crowd.run(crowd.now + 20 * SECOND);
+    assert_eq!(crowd.took_us.len(), 4_000);
+    assert_eq!(crowd.gateway.discarded(Discard::NoLink), refused, "everybody found a link");
+    let slowest = crowd.took_us.iter().max();
+    assert!(slowest <= Some(&210_000), "one waited {slowest:?} us");
+}
+
 /// What arrives from a thousand peers while the gateway had no processor finds a link, one after the other.
 #[test]
 fn a_gateway_that_stood_still_refuses_nobody_afterwards() {

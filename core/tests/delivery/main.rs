@@ -7,6 +7,7 @@ mod crowd;
 mod ecn;
 mod fairness;
 mod hostile;
+mod idle;
 mod names;
 mod outbox;
 mod peers;

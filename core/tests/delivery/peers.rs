@@ -1,8 +1,9 @@
 //! More peers than links: a link is lent to whoever has something outstanding.
 
-use crate::support::{Fleet, PEER, at, record, small_config};
+use crate::support::{Fleet, KEY, PEER, at, peer_id, record, small_config};
+use tallylink_core::crypto::Psk;
 use tallylink_core::wire::RejectReason;
-use tallylink_core::{EpochSource, Event, Name, OutIx};
+use tallylink_core::{Discard, End, EpochSource, Event, KeyId, Name, OutIx, PeerIx, Provision};
 
 /// Forty devices share three links; each sends now and then, and nothing is lost.
 #[test]
@@ -143,4 +144,32 @@ fn a_link_that_turns_out_to_be_needless_is_given_back() {
     fleet.push(1, b"z").unwrap();
     fleet.run(fleet.now + 1_000_000);
     assert_eq!(fleet.devices[1].outbound(0).stored_below(), 3);
+}
+
+/// A peer that is removed gives its link back wherever that is listed, and the links behind it are not forgotten.
+#[test]
+fn links_are_still_lent_after_peers_come_and_go() {
+    const DEVICES: usize = 6;
+    const LINKS: usize = 3;
+    const ROUNDS: u64 = 3;
+    let mut fleet = Fleet::new(&small_config(), DEVICES, LINKS, 1 << 14);
+    let push_and_run = |fleet: &mut Fleet, devices: std::ops::Range<usize>| {
+        devices.for_each(|device| drop(fleet.push(device, b"x").unwrap()));
+        fleet.run(fleet.now + 60_000_000);
+    };
+    push_and_run(&mut fleet, 0..DEVICES);
+    // Its link stands between those of the devices before and behind it.
+    let n = DEVICES as u32 - 2;
+    for _ in 0..ROUNDS {
+        let again = Provision::new(peer_id(n), End::Gateway, KeyId(1), Psk::from_bytes(KEY));
+        fleet.gateway.endpoint.remove_peer(at(fleet.now), PeerIx(n));
+        fleet.gateway.endpoint.add_peer(PeerIx(n), again).unwrap();
+        for device in 0..DEVICES {
+            push_and_run(&mut fleet, device..device + 1);
+        }
+    }
+    let refused = fleet.gateway.discarded(Discard::NoLink);
+    push_and_run(&mut fleet, 0..LINKS);
+    assert_eq!(fleet.gateway.discarded(Discard::NoLink), refused, "as many find a link as there are");
+    assert!(fleet.devices[..LINKS].iter().all(|device| device.outbound(0).stored_below() == ROUNDS + 2));
 }

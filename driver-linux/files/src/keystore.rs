@@ -90,6 +90,11 @@ impl KeyStore {
         Ok(contents)
     }
 
+    /// About how many peers there are, by the size of the file: a guess that saves moving them about.
+    pub fn expected_peers(&self) -> usize {
+        fs::metadata(self.file()).map_or(0, |is| expected(is.len()))
+    }
+
     /// Opens the store for one change. Waits while another process makes one.
     ///
     /// # Errors
@@ -122,9 +127,7 @@ impl Contents {
     /// Reads all complete lines of an open store and tells where they end.
     fn of(file: &fs::File, path: &Path) -> Result<(Self, scan::Place), StoreError> {
         let failed = |error| StoreError::Read { file: path.to_owned(), error };
-        // A guess that saves moving keys about, not a promise: the file may be anything.
-        let lines = file.metadata().map_err(failed)?.len() / line::USUAL as u64;
-        let peers = Peers::with_capacity(lines.min(1 << 20) as usize);
+        let peers = Peers::with_capacity(expected(file.metadata().map_err(failed)?.len()));
         let mut contents = Self { peers, damaged: Vec::new(), unfinished: 0 };
         let end = scan::scan(file, scan::Place::START, |raw| match raw.decode() {
             Ok(line) => contents.peers.apply(line, raw.place),
@@ -134,6 +137,11 @@ impl Contents {
         contents.unfinished = file.metadata().map_err(failed)?.len().saturating_sub(end.at);
         Ok((contents, end))
     }
+}
+
+/// How many keys a file of that length holds. Not a promise: the file may be anything.
+fn expected(bytes: u64) -> usize {
+    (bytes / line::USUAL as u64).min(1 << 20) as usize
 }
 
 #[cfg(test)]

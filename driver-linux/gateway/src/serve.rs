@@ -129,6 +129,8 @@ where
 
     let (put, take) = queue::queue(usize::try_from(config.queue.0).unwrap_or(usize::MAX));
     let streams = Streams::of(&journal, Options::default().max_streams);
+    let store = KeyStore::in_data_dir(&config.data_dir());
+    let more_streams = store.expected_peers().saturating_sub(streams.len() as usize);
     let (send_network, receive_network) = mpsc::channel::<Remote<Ingest>>();
     let writer = {
         let (bridge, interval) = (Arc::clone(&bridge), config.commit_interval.0);
@@ -137,14 +139,16 @@ where
             // The network thread needs this thread's handle before it can be reached itself.
             if let Ok(remote) = receive_network.recv() {
                 let ways = Ways { wake: Box::new(move || remote.notify()), check };
-                Writer::new(journal, take, bridge, ways, interval, checks_age).run();
+                let mut writer = Writer::new(journal, take, bridge, ways, interval, checks_age);
+                writer.reserve_streams(more_streams);
+                writer.run();
             }
         })?
     };
     let ingest = Ingest::new(streams, put, Arc::clone(&bridge), writer.thread().clone());
     let mut network = Network::new(&settings(config), ingest)?;
     let remote = network.remote();
-    let keys = peers::Keys::provision(KeyStore::in_data_dir(&config.data_dir()), &mut network, Arc::clone(&bridge))?;
+    let keys = peers::Keys::provision(store, &mut network, Arc::clone(&bridge))?;
     let _ = send_network.send(remote.clone());
     watch_signals(&bridge, &remote, stop)?;
     let listening = network.local_addr().map_err(Error::Network)?;

@@ -21,6 +21,17 @@ impl Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub(crate) u32);
 
+impl StreamId {
+    /// No stream's: every call refuses it.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// Ids are given one after the other, from 0 on.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Bytes between two positions of one stream, as they came in one packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a> {

@@ -157,6 +157,11 @@ impl<S: Store> Journal<S> {
         Ok(StreamId(self.streams.add(peer, name)))
     }
 
+    /// Makes room for so many more streams at once. What is not used takes none.
+    pub fn reserve_streams(&mut self, more: usize) {
+        self.streams.reserve(more);
+    }
+
     /// The stream of that name, if it is known.
     #[must_use]
     pub fn find_stream(&self, peer: [u8; 8], name: &[u8]) -> Option<StreamId> {

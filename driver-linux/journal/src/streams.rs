@@ -10,6 +10,7 @@ pub(crate) use epochs::{Epochs, Slot};
 
 use crate::chunk::Position;
 use crate::entry::{ChunkHead, Identity};
+use crate::names::Names;
 use crate::varint;
 
 /// No stream id reaches this, whatever a file says.
@@ -19,8 +20,8 @@ pub(crate) const ID_LIMIT: u32 = 1 << 26;
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) peer: [u8; 8],
-    name_at: u32,
-    name_len: u8,
+    /// Its place in the list of names.
+    name: u32,
     /// The definition generation in which the stream was last defined on disk; see `Journal::generation`.
     pub(crate) defined: u32,
     /// One above the highest index used, exclusive: a new base is never below.
@@ -28,7 +29,7 @@ pub(crate) struct Stream {
     pub(crate) epochs: Epochs,
 }
 
-const _: () = assert!(size_of::<Option<Stream>>() <= 104);
+const _: () = assert!(size_of::<Option<Stream>>() <= 72);
 
 /// How a chunk fits behind what its stream already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +63,20 @@ pub(crate) struct Streams {
     /// How many epochs of each are remembered.
     most_epochs: usize,
     list: Vec<Option<Stream>>,
-    /// The names, back to back.
-    names: Vec<u8>,
+    names: Names,
     by_name: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Streams {
     pub(crate) fn new(most_epochs: usize) -> Self {
-        Self { most_epochs, list: Vec::new(), names: Vec::new(), by_name: HashTable::new(), hasher: RandomState::new() }
+        Self {
+            most_epochs,
+            list: Vec::new(),
+            names: Names::default(),
+            by_name: HashTable::new(),
+            hasher: RandomState::new(),
+        }
     }
 
     pub(crate) fn most_epochs(&self) -> usize {
@@ -100,7 +106,14 @@ impl Streams {
     }
 
     pub(crate) fn name(&self, stream: &Stream) -> &[u8] {
-        name_of(&self.names, stream)
+        self.names.get(stream.name)
+    }
+
+    /// Makes room for so many more at once.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        let Self { list, names, by_name, hasher, .. } = self;
+        list.reserve_exact(more);
+        by_name.reserve(more, |&id| hash_of(list, names, hasher, id));
     }
 
     pub(crate) fn find(&self, peer: [u8; 8], name: &[u8]) -> Option<u32> {
@@ -131,25 +144,14 @@ impl Streams {
     }
 
     fn insert(&mut self, id: u32, peer: [u8; 8], name: &[u8]) {
-        let stream = Stream {
-            peer,
-            name_at: self.names.len() as u32,
-            name_len: name.len() as u8,
-            defined: 0,
-            index_end: 0,
-            epochs: Epochs::default(),
-        };
-        self.names.extend_from_slice(name);
+        let name = self.names.add(name);
+        let stream = Stream { peer, name, defined: 0, index_end: 0, epochs: Epochs::default() };
         if self.list.len() <= id as usize {
             self.list.resize_with(id as usize + 1, || None);
         }
         self.list[id as usize] = Some(stream);
         let Self { list, names, by_name, hasher, .. } = self;
-        let hash_of = |&id: &u32| match &list[id as usize] {
-            Some(stream) => hasher.hash_one((stream.peer, name_of(names, stream))),
-            None => 0,
-        };
-        by_name.insert_unique(hash_of(&id), id, hash_of);
+        by_name.insert_unique(hash_of(list, names, hasher, id), id, |&id| hash_of(list, names, hasher, id));
     }
 
     /// Takes over a definition found on disk. `false` if it contradicts what is known.
@@ -222,13 +224,12 @@ impl Stream {
     }
 }
 
-fn name_of<'a>(names: &'a [u8], stream: &Stream) -> &'a [u8] {
-    let at = stream.name_at as usize;
-    &names[at..at + usize::from(stream.name_len)]
+fn hash_of(list: &[Option<Stream>], names: &Names, hasher: &RandomState, id: u32) -> u64 {
+    list[id as usize].as_ref().map_or(0, |s| hasher.hash_one((s.peer, names.get(s.name))))
 }
 
-fn is(list: &[Option<Stream>], names: &[u8], id: u32, peer: [u8; 8], name: &[u8]) -> bool {
-    list[id as usize].as_ref().is_some_and(|s| s.peer == peer && name_of(names, s) == name)
+fn is(list: &[Option<Stream>], names: &Names, id: u32, peer: [u8; 8], name: &[u8]) -> bool {
+    list[id as usize].as_ref().is_some_and(|s| s.peer == peer && names.get(s.name) == name)
 }
 
 #[cfg(test)]

@@ -54,9 +54,16 @@ impl<A: Application + 'static> Network<A> {
         Ok(at)
     }
 
-    /// Makes room for so many more peers at once: adding a million is then quicker.
+    /// Makes room for so many more peers, and a stream from each, at once: adding a million is then quicker, and leaves no
+    /// memory behind that they have outgrown. What is not used takes none.
     pub fn reserve_peers(&mut self, more: usize) {
         self.endpoint.storage_mut().reserve_peers(more);
+    }
+
+    /// How many peers there are.
+    #[must_use]
+    pub fn peers(&self) -> usize {
+        self.endpoint.storage().peer_count()
     }
 
     /// Removes a peer. Its session ends, and so do its streams.

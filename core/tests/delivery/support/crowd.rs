@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, BinaryHeap};
 use tallylink_core::*;
 
 const RING: u32 = 2048;
-const DELAY_US: u64 = 200;
 
 /// (arrival, order, device, to the gateway, bytes).
 type OnTheWay = (u64, u64, usize, bool, Vec<u8>);
@@ -27,6 +26,8 @@ pub(crate) struct Crowd {
     /// A group of records is on disk this much later.
     commit_us: u64,
     commit_at: u64,
+    /// From one end to the other.
+    pub(crate) delay_us: u64,
     /// The gateway has no processor for so long in each second.
     pub(crate) stalls_us: u64,
     /// Streams of the group that is being written, and how far.
@@ -59,12 +60,11 @@ impl Crowd {
             armed: vec![u64::MAX; devices],
             commit_us,
             commit_at: u64::MAX,
+            delay_us: 200,
             stalls_us: 0,
             group: vec![],
         };
-        for device in 0..devices {
-            crowd.push(device);
-        }
+        crowd.push_all();
         crowd
     }
 
@@ -76,6 +76,21 @@ impl Crowd {
     /// How many HELLOs were sent.
     pub(crate) fn hellos(&self) -> u64 {
         self.devices.iter().map(|d| d.endpoint.totals().hellos_sent).sum()
+    }
+
+    /// How many datagrams were sent, in either direction.
+    pub(crate) fn sent(&self) -> u64 {
+        self.order
+    }
+
+    /// Whether anybody waits for a moment to come.
+    pub(crate) fn has_deadline(&self) -> bool {
+        !self.timers.is_empty() || self.commit_at != u64::MAX || self.gateway.next_timeout_us() != u64::MAX
+    }
+
+    /// Every device pushes a record at this moment.
+    pub(crate) fn push_all(&mut self) {
+        (0..self.devices.len()).for_each(|device| self.push(device));
     }
 
     /// Every device pushes a record a second, in turn, if the one before is stored.
@@ -199,7 +214,7 @@ impl Crowd {
 
     fn send(&mut self, device: usize, up: bool, bytes: Vec<u8>) {
         self.order += 1;
-        let arrives = self.now + DELAY_US;
+        let arrives = self.now + self.delay_us;
         self.wire.push(Reverse((if up { self.awake(arrives) } else { arrives }, self.order, device, up, bytes)));
     }
 }

@@ -50,6 +50,12 @@ impl Ingest {
         }
     }
 
+    /// Makes room for so many peers, and a stream of each, at once.
+    pub(super) fn reserve_peers(&mut self, more: usize) {
+        self.ids.reserve_exact(more);
+        self.streams.reserve(more.saturating_sub(self.streams.len() as usize));
+    }
+
     /// A peer has this place in the endpoint from now on.
     pub(super) fn placed(&mut self, at: PeerIx, id: PeerId) {
         if self.ids.len() <= at.at() {
@@ -140,7 +146,7 @@ impl Ingest {
             return Err(Full);
         }
         if !row.told {
-            self.queue.put(stream.0, &Item::Stream { peer: row.peer }, name.as_bytes())?;
+            self.queue.put(stream.0, &Item::Stream { peer: row.peer }, name)?;
             row.told = true;
         }
         self.queue.put(stream.0, item, body)?;

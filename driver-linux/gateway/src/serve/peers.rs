@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use super::bridge::Bridge;
 use super::health::Subject;
 use super::ingest::Ingest;
-use crate::keystore::{Change, Contents, Entry, Follower, KeyStore, Peer, StoreError};
+use crate::keystore::{Change, Contents, Damaged, Entry, Follower, KeyStore, Peer, StoreError};
 use crate::{PeerId, Secret};
 
 /// How many peers are handed to the network thread at a time: it goes on receiving in between.
@@ -32,19 +32,20 @@ const REMEDY: &str = "put it back or mend it, and they are read by themselves";
 /// What became of the peers of the key store since it was looked at last.
 #[derive(Debug, Default)]
 struct News {
-    /// Peers that had no key before, with the first of theirs.
-    new: Vec<Provision>,
+    /// Keys that were told, each as if it were the first of a peer that is not provisioned yet.
+    told: Vec<Provision>,
     /// Peers of which more than that changed: what they have now has to be read.
     changed: HashSet<PeerId>,
     forgotten: bool,
 }
 
-/// Keeps the gateway's peers as the key store has them.
+/// Keeps the gateway's peers as the key store has them. Which there are is known to the network alone: there may be a million.
 #[derive(Debug)]
 pub(super) struct Keys {
     store: KeyStore,
     follower: Follower,
-    known: HashSet<PeerId>,
+    /// How many peers are provisioned.
+    count: usize,
     /// Peers that changed and could not be read yet.
     unread: HashSet<PeerId>,
     bridge: Arc<Bridge>,
@@ -61,8 +62,21 @@ impl Keys {
         bridge: Arc<Bridge>,
     ) -> Result<Self, StoreError> {
         let follower = store.follow()?;
-        let mut keys = Self { store, follower, known: HashSet::new(), unread: HashSet::new(), bridge };
-        let news = keys.look()?;
+        let expected = store.expected_peers();
+        network.reserve_peers(expected);
+        network.application_mut().reserve_peers(expected);
+        let mut keys = Self { store, follower, count: 0, unread: HashSet::new(), bridge };
+        let mut changed = HashSet::new();
+        keys.follower.catch_up(&mut |change| match change {
+            // One at a time: a list of them all would be there once more for a moment.
+            Change::Key(entry) => changed.extend(put_if_new(network, provision(entry))),
+            Change::Gone { peer, .. } => {
+                changed.insert(peer);
+            }
+            Change::Damaged(damaged) => warn_of(&damaged),
+            // Nothing was told before.
+            Change::Forgotten => {}
+        })?;
         let unfinished = keys.follower.unfinished();
         if unfinished > 0 {
             let file = keys.store.file();
@@ -71,17 +85,16 @@ impl Keys {
                 file.display()
             );
         }
-        network.reserve_peers(news.new.len());
-        let changed = keys.read(&news.changed)?;
-        for change in news.new.into_iter().map(Update::Put).chain(changed) {
-            change.apply(network);
+        for update in keys.read(&changed)? {
+            update.apply(network);
         }
+        keys.count = network.peers();
         Ok(keys)
     }
 
     /// How many peers there are.
     pub(super) fn len(&self) -> usize {
-        self.known.len()
+        self.count
     }
 
     /// Runs on its own thread and ends with the network. Sleeps until the key store changes, or for a moment where it
@@ -102,7 +115,7 @@ impl Keys {
                     None
                 }
                 Ok(Err(why)) => {
-                    let what = format!("{why}; the {} peers stay as they are", self.known.len());
+                    let what = format!("{why}; the {} peers stay as they are", self.count);
                     self.bridge.health.wrong(Subject::Keys, what, REMEDY);
                     // Whatever it was: not at once again.
                     thread::sleep(PAUSE);
@@ -118,8 +131,19 @@ impl Keys {
             Ok(news) => (news, Ok(())),
             Err(why) => (News::default(), Err(why)),
         };
+        let mut updated = 0;
         let mut wanted = mem::take(&mut self.unread);
         wanted.extend(news.changed);
+        let told = news.told.len();
+        let known = in_batches(news.told, remote, |network, told| {
+            told.into_iter().filter_map(|provision| put_if_new(network, provision)).collect::<Vec<_>>()
+        })?;
+        let known: Vec<_> = known.into_iter().flatten().collect();
+        updated += told - known.len();
+        wanted.extend(known);
+        if news.forgotten {
+            wanted.extend(all_peers(remote)?);
+        }
         let (changed, read) = match self.read(&wanted) {
             Ok(changed) => (changed, Ok(())),
             Err(why) => {
@@ -127,13 +151,11 @@ impl Keys {
                 (Vec::new(), Err(why))
             }
         };
-        let mut updates: Vec<_> = news.new.into_iter().map(Update::Put).chain(changed).collect();
-        if !updates.is_empty() {
-            info!("{} peers changed, {} are provisioned now", updates.len(), self.known.len());
-        }
-        while !updates.is_empty() {
-            let some: Vec<_> = updates.drain(..updates.len().min(BATCH)).collect();
-            remote.call(move |network| some.into_iter().for_each(|update| update.apply(network)))?;
+        updated += changed.len();
+        in_batches(changed, remote, |network, some| some.into_iter().for_each(|update| update.apply(network)))?;
+        if updated > 0 {
+            self.count = remote.call(|network| network.peers())?;
+            info!("{updated} peers changed, {} are provisioned now", self.count);
         }
         Ok(looked.and(read).and_then(|()| self.is_there()))
     }
@@ -142,39 +164,27 @@ impl Keys {
     fn is_there(&self) -> Result<(), StoreError> {
         let file = self.store.file();
         match fs::metadata(&file) {
-            Err(error) if !self.known.is_empty() => Err(StoreError::Read { file, error }),
+            Err(error) if self.count > 0 => Err(StoreError::Read { file, error }),
             _ => Ok(()),
         }
     }
 
     /// What changed since the last look.
     fn look(&mut self) -> Result<News, StoreError> {
-        let Self { follower, known, .. } = self;
         let mut news = News::default();
-        follower.catch_up(&mut |change| match change {
-            Change::Key(entry) => {
-                if known.insert(entry.peer) {
-                    news.new.push(provision(entry));
-                } else {
-                    news.changed.insert(entry.peer);
-                }
-            }
+        self.follower.catch_up(&mut |change| match change {
+            Change::Key(entry) => news.told.push(provision(entry)),
             Change::Gone { peer, .. } => {
                 news.changed.insert(peer);
             }
-            Change::Damaged(damaged) => {
-                warn!("the key store, line {}: {}; that key is not used", damaged.line, damaged.reason);
-            }
+            Change::Damaged(damaged) => warn_of(&damaged),
             Change::Forgotten => news.forgotten = true,
         })?;
-        if news.forgotten {
-            news.changed.extend(known.iter().copied());
-        }
         Ok(news)
     }
 
     /// What the changed peers have now.
-    fn read(&mut self, changed: &HashSet<PeerId>) -> Result<Vec<Update>, StoreError> {
+    fn read(&self, changed: &HashSet<PeerId>) -> Result<Vec<Update>, StoreError> {
         if changed.is_empty() {
             return Ok(Vec::new());
         }
@@ -187,14 +197,53 @@ impl Keys {
             Some(peer) => Update::Put(provision_of(peer)),
             None => Update::Remove(*id),
         };
-        let updates: Vec<_> = changed.iter().map(update).collect();
-        for update in &updates {
-            if let Update::Remove(id) = update {
-                self.known.remove(id);
-            }
-        }
-        Ok(updates)
+        Ok(changed.iter().map(update).collect())
     }
+}
+
+/// Has the network thread work on a list, part by part.
+fn in_batches<T: Send + 'static, R: Send + 'static>(
+    mut list: Vec<T>,
+    remote: &Remote<Ingest>,
+    work: impl Fn(&mut Network<Ingest>, Vec<T>) -> R + Copy + Send + 'static,
+) -> Result<Vec<R>, Gone> {
+    let mut done = Vec::new();
+    while !list.is_empty() {
+        let some: Vec<_> = list.drain(..list.len().min(BATCH)).collect();
+        done.push(remote.call(move |network| work(network, some))?);
+    }
+    Ok(done)
+}
+
+/// Every peer that the network has.
+fn all_peers(remote: &Remote<Ingest>) -> Result<Vec<PeerId>, Gone> {
+    let mut all = Vec::new();
+    for from in (0..).step_by(BATCH) {
+        let (some, more) = remote.call(move |network| {
+            let part = network.endpoint().storage().peers().get(from..).unwrap_or_default();
+            let some = part.iter().take(BATCH).filter(|peer| peer.in_use()).map(|peer| PeerId(peer.id().0));
+            (some.collect::<Vec<_>>(), part.len() > BATCH)
+        })?;
+        all.extend(some);
+        if !more {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+fn warn_of(damaged: &Damaged) {
+    warn!("the key store, line {}: {}; that key is not used", damaged.line, damaged.reason);
+}
+
+/// Provisions a peer that is not there yet. One that is comes back: what it has now has to be read.
+fn put_if_new(network: &mut Network<Ingest>, provision: Provision) -> Option<PeerId> {
+    let id = provision.id;
+    if network.find_peer(id).is_some() {
+        return Some(PeerId(id.0));
+    }
+    put(network, provision);
+    None
 }
 
 /// One change of a peer.

@@ -114,7 +114,7 @@ impl Reporter {
             for (peer, records) in ingest.streams().unstored() {
                 *unstored.entry(peer).or_default() += records;
             }
-            let provisioned = network.endpoint().storage().peers().iter().filter(|peer| peer.in_use()).count();
+            let provisioned = network.peers();
             let works = !ingest.is_closed();
             (counters(network, journal, past), socket(network, listen), queue, unstored, provisioned as u64, works)
         })?;

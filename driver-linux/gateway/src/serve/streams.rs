@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use tallylink_core::{Accept, Epoch, InIx, Open, Refusal};
-use tallylink_journal::{Journal, Store};
+use tallylink_journal::{Journal, Names, Store};
 
 use super::rollback::{Rollbacks, compare};
 use epochs::Epochs;
@@ -16,8 +16,7 @@ pub(super) use epochs::{Known, REMEMBERED};
 #[derive(Debug)]
 pub(super) struct Streams {
     rows: Vec<Row>,
-    /// The names, back to back.
-    names: String,
+    names: Names,
     by_name: HashTable<u32>,
     hasher: DefaultHashBuilder,
     most: u32,
@@ -28,8 +27,8 @@ pub(super) struct Streams {
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) peer: [u8; 8],
-    name_at: u32,
-    name_len: u8,
+    /// Its place in the list of names.
+    name: u32,
     /// The writer knows it.
     pub(super) told: bool,
     epochs: Epochs,
@@ -50,7 +49,7 @@ impl Streams {
     pub(super) fn of<S: Store>(journal: &Journal<S>, most: u32) -> Self {
         let mut streams = Self {
             rows: Vec::new(),
-            names: String::new(),
+            names: Names::default(),
             by_name: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             most,
@@ -59,7 +58,7 @@ impl Streams {
         for (id, peer, name) in journal.streams() {
             let mut known: Vec<_> = journal.epochs(id).collect();
             known.reverse();
-            let place = streams.add(peer, &String::from_utf8_lossy(name), true);
+            let place = streams.add(peer, name, true);
             for (epoch, state) in known {
                 let (stored_below, next) = (state.stored_below, state.stored_below);
                 streams.rows[place as usize].epochs.push(Known { epoch: Epoch(epoch), stored_below, next });
@@ -74,10 +73,10 @@ impl Streams {
     /// # Errors
     /// [`Refusal::TooMany`]
     pub(super) fn open(&mut self, peer: [u8; 8], open: &Open<'_>) -> Result<Opened, Refusal> {
-        let place = match self.find(peer, open.name) {
+        let place = match self.find(peer, open.name.as_bytes()) {
             Some(place) => place,
             None if self.rows.len() >= self.most as usize => return Err(Refusal::TooMany),
-            None => self.add(peer, open.name, false),
+            None => self.add(peer, open.name.as_bytes(), false),
         };
         let epochs = self.rows[place as usize].epochs.as_slice();
         let finding = compare(open, epochs);
@@ -91,9 +90,9 @@ impl Streams {
     }
 
     /// A stream, to be put into the queue, and its name.
-    pub(super) fn row(&mut self, stream: InIx) -> Option<(&mut Row, &str)> {
+    pub(super) fn row(&mut self, stream: InIx) -> Option<(&mut Row, &[u8])> {
         let row = self.rows.get_mut(stream.at())?;
-        let name = name_of(&self.names, row);
+        let name = self.names.get(row.name);
         Some((row, name))
     }
 
@@ -131,31 +130,36 @@ impl Streams {
         })
     }
 
-    fn find(&self, peer: [u8; 8], name: &str) -> Option<u32> {
+    /// Makes room for so many more at once. What is not used takes none.
+    pub(super) fn reserve(&mut self, more: usize) {
+        let Self { rows, names, by_name, hasher, .. } = self;
+        rows.reserve_exact(more);
+        by_name.reserve(more, |place| hash_of(rows, names, hasher, *place));
+    }
+
+    fn find(&self, peer: [u8; 8], name: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one((peer, name));
         let same = |place: &u32| {
             let row = &self.rows[*place as usize];
-            row.peer == peer && name_of(&self.names, row) == name
+            row.peer == peer && self.names.get(row.name) == name
         };
         self.by_name.find(hash, same).copied()
     }
 
-    fn add(&mut self, peer: [u8; 8], name: &str, told: bool) -> u32 {
+    fn add(&mut self, peer: [u8; 8], name: &[u8], told: bool) -> u32 {
         let Self { rows, names, by_name, hasher, .. } = self;
         let place = rows.len() as u32;
-        // A name has at most 64 bytes.
-        let (name_at, name_len) = (names.len() as u32, name.len() as u8);
-        names.push_str(name);
-        rows.push(Row { peer, name_at, name_len, told, epochs: Epochs::default() });
-        let hash_of = |row: &Row| hasher.hash_one((row.peer, name_of(names, row)));
-        by_name.insert_unique(hash_of(&rows[place as usize]), place, |place| hash_of(&rows[*place as usize]));
+        let name = names.add(name);
+        rows.push(Row { peer, name, told, epochs: Epochs::default() });
+        let hash = |place: &u32| hash_of(rows, names, hasher, *place);
+        by_name.insert_unique(hash(&place), place, hash);
         place
     }
 }
 
-fn name_of<'a>(names: &'a str, row: &Row) -> &'a str {
-    let at = row.name_at as usize;
-    &names[at..at + usize::from(row.name_len)]
+fn hash_of(rows: &[Row], names: &Names, hasher: &DefaultHashBuilder, place: u32) -> u64 {
+    let row = &rows[place as usize];
+    hasher.hash_one((row.peer, names.get(row.name)))
 }
 
 impl Row {

@@ -32,6 +32,7 @@
 //! answers so before it acknowledges.
 
 mod failure;
+mod places;
 mod sink;
 
 use std::io::ErrorKind;
@@ -39,8 +40,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tallylink_core::Epoch;
-use tallylink_journal::{Journal, Store, StreamId};
+use tallylink_journal::{Journal, Store};
 use tracing::{info, warn};
 
 use super::bridge::{Bridge, JournalNow, Report};
@@ -49,6 +49,7 @@ use super::health::{Subject, remedy};
 use super::queue::Take;
 use crate::clock;
 use failure::State;
+use places::Places;
 use sink::Sink;
 
 /// A group is not left open for more, once it has so many bytes.
@@ -81,10 +82,7 @@ pub(super) struct Writer<S: Store> {
     /// When the open group got its first chunk.
     group: Option<Instant>,
     checks_age: bool,
-    /// The journal's ids of the streams, and the epoch each is known to have begun.
-    streams: Vec<Option<(StreamId, Option<Epoch>)>>,
-    /// And back.
-    places: Vec<(StreamId, u32)>,
+    places: Places,
     /// What became durable and is not told yet.
     reports: Vec<Report>,
     state: State,
@@ -110,9 +108,7 @@ impl<S: Store> Writer<S> {
         interval: Duration,
         checks_age: bool,
     ) -> Self {
-        let streams: Vec<_> = journal.streams().map(|(id, ..)| Some((id, None))).collect();
-        let mut places: Vec<_> = (0..).zip(&streams).filter_map(|(i, row)| Some(((*row)?.0, i))).collect();
-        places.sort_unstable();
+        let places = Places::of(&journal);
         Self {
             journal,
             queue,
@@ -121,13 +117,18 @@ impl<S: Store> Writer<S> {
             interval,
             group: None,
             checks_age,
-            streams,
             places,
             reports: Vec::new(),
             state: State::default(),
             failures: 0,
             upkeep_at: None,
         }
+    }
+
+    /// Makes room for so many more streams at once.
+    pub(super) fn reserve_streams(&mut self, more: usize) {
+        self.journal.reserve_streams(more);
+        self.places.reserve(more);
     }
 
     /// Runs on its own thread. Returns when the network thread is gone and all that it put is durable, or cannot be.
@@ -185,8 +186,8 @@ impl<S: Store> Writer<S> {
     fn take_all(&mut self) -> usize {
         let mut took = 0;
         while self.journal.pending_bytes() < GROUP_BYTES {
-            let Self { queue, journal, streams, places, reports, state, .. } = self;
-            let mut sink = Sink { journal, streams, places, reports, state };
+            let Self { queue, journal, places, reports, state, .. } = self;
+            let mut sink = Sink { journal, places, reports, state };
             let Some(result) = queue.take(|stream, item, body| sink.item(stream, item, body)) else { break };
             took += 1;
             if let Err(why) = result {
@@ -197,8 +198,8 @@ impl<S: Store> Writer<S> {
     }
 
     fn commit(&mut self) {
-        let Self { journal, streams, places, reports, state, .. } = self;
-        let committed = Sink { journal, streams, places, reports, state }.commit();
+        let Self { journal, places, reports, state, .. } = self;
+        let committed = Sink { journal, places, reports, state }.commit();
         self.bridge.stored(self.reports.drain(..));
         match committed {
             Ok(()) => {

@@ -1,5 +1,7 @@
 //! The epochs of one stream, newest first.
 
+use std::slice;
+
 use crate::chunk::{EpochState, Position};
 
 /// How many epochs more than those remembered may be begun between two commits.
@@ -56,18 +58,30 @@ impl Slot {
 
 /// All epochs of a stream; most streams have one, which needs no allocation.
 #[derive(Debug, Default)]
-pub(crate) struct Epochs {
-    newest: Option<Slot>,
-    older: Box<[Slot]>,
+pub(crate) enum Epochs {
+    #[default]
+    None,
+    One(Slot),
+    Several(Box<[Slot]>),
 }
 
+const _: () = assert!(size_of::<Epochs>() <= 48);
+
 impl Epochs {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot> {
-        self.newest.iter().chain(&self.older)
+    pub(crate) fn iter(&self) -> slice::Iter<'_, Slot> {
+        match self {
+            Self::None => [].iter(),
+            Self::One(slot) => slice::from_ref(slot).iter(),
+            Self::Several(slots) => slots.iter(),
+        }
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.newest.iter_mut().chain(&mut self.older)
+    pub(crate) fn iter_mut(&mut self) -> slice::IterMut<'_, Slot> {
+        match self {
+            Self::None => [].iter_mut(),
+            Self::One(slot) => slice::from_mut(slot).iter_mut(),
+            Self::Several(slots) => slots.iter_mut(),
+        }
     }
 
     pub(crate) fn find(&self, epoch: [u8; 8]) -> Option<&Slot> {
@@ -112,7 +126,7 @@ impl Epochs {
         if self.iter().any(|slot| !slot.remembered && !slot.dirty) {
             self.retain(|slot| slot.remembered || slot.dirty);
         }
-        let fits = self.iter().count() < most + BEGUN;
+        let fits = self.iter().len() < most + BEGUN;
         if fits {
             self.push_front(Slot { remembered: false, ..Slot::restored(epoch, 0, first, false, 0) });
         }
@@ -121,14 +135,15 @@ impl Epochs {
 
     /// Puts `slot` before all others.
     pub(crate) fn push_front(&mut self, slot: Slot) {
-        if let Some(newest) = self.newest.replace(slot) {
-            self.older = std::iter::once(newest).chain(self.older.iter().cloned()).collect();
-        }
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(slot),
+            known => Self::Several(std::iter::once(slot).chain(known.iter().cloned()).collect()),
+        };
     }
 
     /// Forgets all but the newest `most` of the epochs with stored records (`core/docs/storage.md` §7.2).
     pub(crate) fn forget_old(&mut self, most: usize) {
-        if self.older.len() < most {
+        if self.iter().len() <= most {
             return;
         }
         let mut remembered = 0;
@@ -151,8 +166,11 @@ impl Epochs {
     }
 
     fn retain(&mut self, keep: impl FnMut(&&Slot) -> bool) {
-        let mut kept = self.iter().filter(keep).cloned().collect::<Vec<Slot>>().into_iter();
-        self.newest = kept.next();
-        self.older = kept.collect();
+        let mut kept: Vec<_> = self.iter().filter(keep).cloned().collect();
+        *self = match kept.len() {
+            0 => Self::None,
+            1 => kept.pop().map_or(Self::None, Self::One),
+            _ => Self::Several(kept.into()),
+        };
     }
 }

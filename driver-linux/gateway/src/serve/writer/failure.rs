@@ -85,11 +85,10 @@ impl<S: Store> Writer<S> {
             return;
         }
         self.say(why, kind);
-        let Self { journal, streams, places, reports, state, .. } = self;
-        Sink { journal, streams, places, reports, state }.rewind();
+        let Self { journal, places, reports, state, .. } = self;
+        Sink { journal, places, reports, state }.rewind();
         // Before the failure itself: it still holds.
         self.bridge.stored(self.reports.drain(..));
-        self.streams.iter_mut().flatten().for_each(|(_, begun)| *begun = None);
         self.state.fail();
         self.failures += 1;
         self.tell();

@@ -4,14 +4,14 @@ use tallylink_core::Epoch;
 use tallylink_journal::{Chunk, Error, Journal, Position, Store, Stored, StreamId};
 
 use super::failure::State;
+use super::places::Places;
 use crate::serve::bridge::Report;
 use crate::serve::queue::Item;
 
 /// What an item is written to.
 pub(super) struct Sink<'w, S: Store> {
     pub(super) journal: &'w mut Journal<S>,
-    pub(super) streams: &'w mut Vec<Option<(StreamId, Option<Epoch>)>>,
-    pub(super) places: &'w mut Vec<(StreamId, u32)>,
+    pub(super) places: &'w mut Places,
     pub(super) reports: &'w mut Vec<Report>,
     pub(super) state: &'w mut State,
 }
@@ -48,36 +48,22 @@ impl<S: Store> Sink<'_, S> {
     /// Even while everything else is passed over: it is told once.
     fn know(&mut self, place: u32, peer: [u8; 8], name: &[u8]) -> Result<(), Error> {
         let id = self.journal.stream(peer, name)?;
-        if self.streams.len() <= place as usize {
-            self.streams.resize(place as usize + 1, None);
-        }
-        self.streams[place as usize] = Some((id, None));
-        if let Err(at) = self.places.binary_search_by_key(&id, |(id, _)| *id) {
-            self.places.insert(at, (id, place));
-        }
+        self.places.put(place, id);
         Ok(())
     }
 
     /// The stream at a place, its epoch begun.
     #[inline]
     fn turn_to(&mut self, place: u32, epoch: Epoch) -> Result<StreamId, Error> {
-        let Some(Some((id, begun))) = self.streams.get_mut(place as usize) else {
-            return Err(Error::UnknownEpoch);
-        };
-        if *begun != Some(epoch) {
-            match self.journal.begin_epoch(*id, epoch.0, 0, 0) {
-                Err(Error::CommitFirst) => {
-                    let id = *id;
-                    self.commit()?;
-                    self.journal.begin_epoch(id, epoch.0, 0, 0)?;
-                    self.streams[place as usize] = Some((id, Some(epoch)));
-                    return Ok(id);
-                }
-                begun => begun?,
+        let id = self.places.id(place);
+        match self.journal.begin_epoch(id, epoch.0, 0, 0) {
+            Err(Error::CommitFirst) => {
+                self.commit()?;
+                self.journal.begin_epoch(id, epoch.0, 0, 0)?;
             }
-            *begun = Some(epoch);
+            begun => begun?,
         }
-        Ok(*id)
+        Ok(id)
     }
 
     /// Makes the group durable and notes how far each stream is.
@@ -94,11 +80,10 @@ impl<S: Store> Sink<'_, S> {
     }
 }
 
-fn note(reports: &mut Vec<Report>, places: &[(StreamId, u32)], all: &[Stored]) {
+fn note(reports: &mut Vec<Report>, places: &Places, all: &[Stored]) {
     for stored in all {
-        if let Ok(found) = places.binary_search_by_key(&stored.stream, |(id, _)| *id) {
-            let (stream, epoch) = (places[found].1, Epoch(stored.epoch));
-            reports.push(Report { stream, epoch, below: stored.below });
+        if let Some(stream) = places.place(stored.stream) {
+            reports.push(Report { stream, epoch: Epoch(stored.epoch), below: stored.below });
         }
     }
 }
