@@ -18,9 +18,9 @@ pub enum Event {
     IdUsedTwice(PeerIx),
     /// The peer moved to another address, and that address answers.
     Moved(PeerIx),
-    /// Records below this number are in the receiver's memory (until the session ends).
+    /// Records below this number are in the receiver's memory (until the session ends), apart from those that were given up.
     Received(OutIx, u64),
-    /// Records below this number are on the receiver's disk.
+    /// Records below this number are on the receiver's disk, apart from those that were given up.
     Stored(OutIx, u64),
     /// The receiver refuses the stream; it is asked again later.
     Refused(OutIx, u8),

@@ -192,7 +192,7 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
     }
 
     /// The next thing that has changed: [`Event::Received`] and [`Event::Stored`] name a stream and the number below which
-    /// every record is in the gateway's memory, or on its disk.
+    /// every record is in the gateway's memory, or on its disk. Those that were [overwritten](DeviceEnd::overwritten) are not.
     pub fn next_event(&mut self) -> Option<Event> {
         self.driver.endpoint_mut().next_event()
     }

@@ -1,5 +1,6 @@
 //! What a receiving end has been given, by stream.
 
+use std::ops::Range;
 use tallylink_core::wire::{Open, varint};
 use tallylink_core::{Accept, Batch, Deliver, Epoch, Full, InIx, PeerIx, Position, Refusal};
 
@@ -8,6 +9,8 @@ pub(crate) struct Inbox {
     pub(crate) streams: Vec<Received>,
     /// How many more batches fit; `None` for any number.
     pub(crate) room: Option<usize>,
+    /// A sender gives records up. Where none does, a gap is a fault.
+    pub(crate) gaps_expected: bool,
 }
 
 #[derive(Default)]
@@ -15,6 +18,8 @@ pub(crate) struct Received {
     pub(crate) name: String,
     pub(crate) epoch: Epoch,
     pub(crate) next: Position,
+    /// What is missing, each with its reason.
+    pub(crate) gaps: Vec<(Range<u64>, u8)>,
     bytes: Vec<u8>,
 }
 
@@ -32,6 +37,18 @@ impl Received {
             rest = &rest[end..];
         }
         records
+    }
+
+    /// ... each with its number.
+    pub(crate) fn numbered(&self) -> Vec<(u64, Vec<u8>)> {
+        let is_there = |number: &u64| !self.gaps.iter().any(|(gap, _)| gap.contains(number));
+        (0..).filter(is_there).zip(self.records()).collect()
+    }
+
+    /// What came of a record that is not whole is void.
+    fn forget_begun(&mut self) {
+        let whole = self.records().iter().map(|r| stored_len(r.len())).sum();
+        self.bytes.truncate(whole);
     }
 }
 
@@ -58,9 +75,8 @@ impl Deliver for Inbox {
         }
         let s = &mut self.streams[batch.stream.at()];
         if batch.from == Position::start_of(s.next.number) {
-            // What came of that record in a session that has ended is void.
-            let whole = s.records().iter().map(|r| stored_len(r.len())).sum();
-            s.bytes.truncate(whole);
+            // It began in a session that has ended.
+            s.forget_begun();
         } else {
             assert_eq!(batch.from, s.next, "delivery continues the stream");
         }
@@ -69,7 +85,13 @@ impl Deliver for Inbox {
         Ok(())
     }
 
-    fn gap(&mut self, stream: InIx, _: Epoch, from: u64, below: u64, _: u8) -> Result<(), Full> {
-        panic!("nothing was skipped, yet there is a gap in {stream:?} from {from} to {below}");
+    fn gap(&mut self, stream: InIx, _: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full> {
+        assert!(self.gaps_expected, "nothing was skipped, yet there is a gap in {stream:?} from {from} to {below}");
+        let s = &mut self.streams[stream.at()];
+        assert_eq!(from, s.next.number, "a gap continues the stream");
+        s.forget_begun();
+        s.gaps.push((from..below, reason));
+        s.next = Position::start_of(below);
+        Ok(())
     }
 }

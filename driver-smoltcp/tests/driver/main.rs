@@ -7,6 +7,7 @@ mod full_rings;
 mod inbox;
 mod loopback;
 mod neighbours;
+mod overwriting;
 mod quiet;
 mod setup;
 mod world;
