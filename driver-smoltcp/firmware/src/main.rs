@@ -36,7 +36,7 @@ const PORT: u16 = 40_000;
 /// QEMU's user network: the host is 10.0.2.2.
 const NETWORK: [u8; 3] = [10, 0, 2];
 /// A line in the log for so many records that are STORED.
-const NOTE_EVERY: u64 = 1000;
+const NOTE_EVERY: u64 = 100;
 
 #[entry]
 fn main() -> ! {
@@ -94,7 +94,7 @@ fn run() -> Result<(), &'static str> {
         while let Some(event) = node.next_event() {
             sensor.note(event);
         }
-        let stored = sensor.tallies().iter().map(|t| t.stored).sum::<u64>();
+        let stored = sensor.stored(node);
         if stored / NOTE_EVERY > noted {
             noted = stored / NOTE_EVERY;
             defmt::info!("stored {=u64}", stored);
@@ -106,15 +106,9 @@ fn run() -> Result<(), &'static str> {
         }
     }
     for (source, tally) in Source::ALL.into_iter().zip(sensor.tallies()) {
-        defmt::info!(
-            "{=str}: pushed {=u64}, refused {=u64}, stored {=u64}",
-            source.name(),
-            tally.pushed,
-            tally.refused,
-            tally.stored
-        );
+        defmt::info!("{=str}: pushed {=u64}, refused {=u64}", source.name(), tally.pushed, tally.refused);
     }
-    defmt::info!("overwritten {=u64}", node.overwritten());
+    defmt::info!("overwritten {=u64}, stored {=u64}", node.overwritten(), sensor.stored(node));
     Ok(())
 }
 

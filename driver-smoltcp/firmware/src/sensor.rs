@@ -23,7 +23,8 @@ pub(crate) type Node = DeviceEnd<Soft, &'static mut Arrays, DATAGRAM>;
 pub(crate) struct Tally {
     pub(crate) pushed: u64,
     pub(crate) refused: u64,
-    pub(crate) stored: u64,
+    /// Those below are STORED or overwritten.
+    pub(crate) settled: u64,
 }
 
 /// The emulated boards have no generator that nobody can foretell: they count their starts.
@@ -109,13 +110,19 @@ impl Sensor {
             && let Some(at) = self.streams.iter().position(|s| *s == stream)
             && let Some(tally) = self.tallies.get_mut(at)
         {
-            tally.stored = below;
+            tally.settled = below;
         }
     }
 
     /// True when every reading is STORED, refused or overwritten.
     pub(crate) fn is_done(&self) -> bool {
-        self.taken == self.wanted && self.tallies.iter().all(|t| t.stored == t.pushed)
+        self.taken == self.wanted && self.tallies.iter().all(|t| t.settled == t.pushed)
+    }
+
+    /// How many readings are STORED, all streams together.
+    pub(crate) fn stored(&self, node: &Node) -> u64 {
+        let settled = self.tallies.iter().map(|t| t.settled).sum::<u64>();
+        settled.saturating_sub(node.overwritten())
     }
 
     pub(crate) fn tallies(&self) -> [Tally; STREAMS] {

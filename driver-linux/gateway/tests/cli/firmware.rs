@@ -66,6 +66,7 @@ fn resets_kills_and_losses_take_and_repeat_nothing_of_what_firmware_sends() {
     let relay = Relay::start(port(&gateway), 10);
     let boot = |boots| device.boot(&image, relay.port(), boots, &[format!("readings={READINGS}")]);
     let delivered = || count(&status(&home), "journal", "appended_records");
+    let mut told_stored = Vec::new();
     for boots in 1..=5 {
         let run = boot(boots);
         // The counters are those of one gateway process.
@@ -73,14 +74,21 @@ fn resets_kills_and_losses_take_and_repeat_nothing_of_what_firmware_sends() {
         gateway.kill();
         gateway = Gateway::start(&home, &["--listen", &listen]);
         until("records arrive again", || delivered() >= 300);
-        run.cut_off();
+        told_stored.push(last_told(&run.cut_off(), "stored"));
     }
     let log = boot(6).ended();
+    told_stored.push(last_told(&log, "stored"));
     assert!(relay.dropped() > 100, "{} datagrams were lost", relay.dropped());
     let arrived = arrived(&home);
     assert_eq!(arrived.len(), 6 * Source::ALL.len(), "a numbering for each boot and stream: {log:?}");
     assert!(arrived.iter().all(|a| a.missing == 0 && a.records > 0), "{arrived:?}");
     complete(&arrived, READINGS);
+    assert!(told_stored.iter().sum::<u64>() > READINGS, "boots that were cut off were told, too: {told_stored:?}");
+    for (boot, told) in told_stored.into_iter().enumerate() {
+        let of_boot = |source: Source| arrived.iter().filter(move |a| a.stream == source.name()).nth(boot);
+        let there = Source::ALL.into_iter().filter_map(of_boot).map(|a| a.records).sum::<u64>();
+        assert!(told <= there, "start {}: {told} were told to be STORED, {there} are there", boot + 1);
+    }
 }
 
 /// A gateway that is away for longer than the ring lasts.
@@ -100,11 +108,18 @@ fn away(when_full: &str) -> Option<(Vec<String>, Vec<Arrived>)> {
     Some((log, arrived(&home)))
 }
 
+fn number_in(line: &str, what: &str) -> Option<u64> {
+    line.split([',', ':']).find_map(|part| part.trim().strip_prefix(what)?.trim().parse().ok())
+}
+
+/// The sum of what all messages say.
 fn told(log: &[String], what: &str) -> u64 {
-    let of = |line: &String| {
-        line.split([',', ':']).find_map(|part| part.trim().strip_prefix(what)?.trim().parse::<u64>().ok())
-    };
-    log.iter().filter_map(of).sum()
+    log.iter().filter_map(|line| number_in(line, what)).sum()
+}
+
+/// What the last message that names it says.
+fn last_told(log: &[String], what: &str) -> u64 {
+    log.iter().rev().find_map(|line| number_in(line, what)).unwrap_or(0)
 }
 
 #[test]
@@ -114,6 +129,7 @@ fn a_full_ring_that_refuses_has_no_gap_and_drains_when_the_gateway_is_back() {
     assert!(refused > 0 && pushed + refused == 1500, "{log:?}");
     assert!(arrived.iter().all(|a| a.missing == 0), "{arrived:?}");
     assert_eq!(arrived.iter().map(|a| a.records).sum::<u64>(), pushed);
+    assert_eq!(last_told(&log, "stored"), pushed, "{log:?}");
 }
 
 #[test]
@@ -126,4 +142,5 @@ fn a_full_ring_that_overwrites_has_gaps_of_exactly_what_was_overwritten() {
     assert_eq!(missing + records, 1500, "{arrived:?}");
     // What was given up although it had arrived is not missing.
     assert!(missing > 0 && missing <= overwritten, "{missing} missing, {overwritten} overwritten");
+    assert_eq!(last_told(&log, "stored"), pushed - overwritten, "{log:?}");
 }

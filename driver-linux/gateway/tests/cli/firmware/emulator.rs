@@ -160,13 +160,14 @@ impl Running {
         self.log.lock().expect("the log").clone()
     }
 
-    /// Pulls the plug. The firmware must have been running until now.
-    pub(crate) fn cut_off(mut self) {
+    /// Pulls the plug; the messages until then come back. The firmware must have been running until now.
+    pub(crate) fn cut_off(mut self) -> Vec<String> {
         until("it is off", || {
             let running = self.process.try_wait().expect("a process").is_none();
             assert!(running, "it ended by itself: {:?}", self.messages());
             self.process.kill().is_ok()
         });
+        self.messages()
     }
 }
 
