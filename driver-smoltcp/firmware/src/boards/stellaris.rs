@@ -1,9 +1,7 @@
-//! The Ethernet controller inside the LM3S6965: one frame at a time each way, copied through one data register, polled.
+//! The Ethernet controller inside the LM3S6965.
 
-use super::{FRAME, WORDS};
-use crate::register::{Register, bytes};
-use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
-use smoltcp::time::Instant;
+use super::read_into;
+use crate::register::Register;
 
 /// What SysTick counts in a second.
 pub(crate) const HERTZ: u32 = 12_500_000;
@@ -26,97 +24,41 @@ const ADDRESS_HIGH: Register = register(0x18);
 const WAITING: Register = register(0x34);
 const REQUEST: Register = register(0x38);
 
-/// Bytes before a frame: its length.
-const PREFIX: usize = 2;
+/// Bytes before a frame in the buffers: its length.
+pub(super) const PREFIX: usize = 2;
 /// An Ethernet header, which the length of a frame that leaves does not count.
 const HEADER: usize = 14;
 
-/// The controller.
-pub(crate) struct Ethernet {
-    received: [u32; WORDS],
-    sent: [u32; WORDS],
+/// Clocks the controller and gives it its address.
+pub(super) fn start([a, b, c, d, e, f]: [u8; 6]) {
+    RCGC2.write(RCGC2.read() | 1 << 28 | 1 << 30); // MAC and PHY
+    INTERRUPTS.write(0);
+    ADDRESS_LOW.write(u32::from_le_bytes([a, b, c, d]));
+    ADDRESS_HIGH.write(u32::from_le_bytes([e, f, 0, 0]));
+    RECEIVE.write(1 | 1 << 3 | 1 << 4); // on, bad checksums dropped, FIFO emptied
+    TRANSMIT.write(1 | 1 << 1 | 1 << 2 | 1 << 4); // on, padding, checksum, full duplex
+    STATUS.write(0x7f);
 }
 
-impl Ethernet {
-    /// Clocks the controller and gives it its address.
-    pub(crate) fn new(address: [u8; 6]) -> Self {
-        let [a, b, c, d, e, f] = address;
-        RCGC2.write(RCGC2.read() | 1 << 28 | 1 << 30); // MAC and PHY
-        INTERRUPTS.write(0);
-        ADDRESS_LOW.write(u32::from_le_bytes([a, b, c, d]));
-        ADDRESS_HIGH.write(u32::from_le_bytes([e, f, 0, 0]));
-        RECEIVE.write(1 | 1 << 3 | 1 << 4); // on, bad checksums dropped, FIFO emptied
-        TRANSMIT.write(1 | 1 << 1 | 1 << 2 | 1 << 4); // on, padding, checksum, full duplex
-        STATUS.write(0x7f);
-        Self { received: [0; WORDS], sent: [0; WORDS] }
+/// Takes the next frame, if one has arrived, and returns its length.
+pub(super) fn receive(words: &mut [u32]) -> Option<usize> {
+    if WAITING.read() == 0 {
+        return None;
     }
+    // The length is that of itself, the frame and its checksum, and it is the first thing to read.
+    let first = DATA.read();
+    let total = (first & 0xffff) as usize;
+    let mut ahead = Some(first);
+    read_into(words, total, || ahead.take().unwrap_or_else(|| DATA.read()));
+    Some(total.saturating_sub(PREFIX + 4))
 }
 
-/// A frame that arrived.
-pub(crate) struct Received<'a> {
-    words: &'a mut [u32; WORDS],
-    len: usize,
-}
-
-/// Room for a frame that leaves.
-pub(crate) struct Room<'a> {
-    words: &'a mut [u32; WORDS],
-}
-
-impl RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, take: F) -> R {
-        take(bytes(self.words).get(PREFIX..PREFIX + self.len).unwrap_or_default())
+/// Sends a frame of `len` bytes.
+pub(super) fn send(words: &mut [u32], len: usize) {
+    if let Some(first) = words.first_mut() {
+        *first = *first & 0xffff_0000 | len.saturating_sub(HEADER) as u32;
     }
-}
-
-impl TxToken for Room<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, fill: F) -> R {
-        let all = bytes(self.words);
-        let payload = (len.saturating_sub(HEADER) as u16).to_le_bytes();
-        let filled = match all.split_first_chunk_mut::<PREFIX>() {
-            Some((prefix, frame)) => {
-                *prefix = payload;
-                fill(frame.get_mut(..len).unwrap_or_default())
-            }
-            None => fill(&mut []),
-        };
-        REQUEST.wait(1, 0);
-        self.words.iter().take((len + PREFIX).div_ceil(4)).for_each(|word| DATA.write(*word));
-        REQUEST.write(1);
-        filled
-    }
-}
-
-impl Device for Ethernet {
-    type RxToken<'a> = Received<'a>;
-    type TxToken<'a> = Room<'a>;
-
-    fn receive(&mut self, _: Instant) -> Option<(Received<'_>, Room<'_>)> {
-        if WAITING.read() == 0 {
-            return None;
-        }
-        // The length is that of itself, the frame and its checksum.
-        let first = DATA.read();
-        let total = (first & 0xffff) as usize;
-        for at in 0..total.div_ceil(4) {
-            let word = if at == 0 { first } else { DATA.read() };
-            if let Some(to) = self.received.get_mut(at) {
-                *to = word;
-            }
-        }
-        let len = total.saturating_sub(PREFIX + 4);
-        (len <= FRAME).then_some((Received { words: &mut self.received, len }, Room { words: &mut self.sent }))
-    }
-
-    fn transmit(&mut self, _: Instant) -> Option<Room<'_>> {
-        Some(Room { words: &mut self.sent })
-    }
-
-    fn capabilities(&self) -> DeviceCapabilities {
-        let mut all = DeviceCapabilities::default();
-        all.medium = Medium::Ethernet;
-        all.max_transmission_unit = FRAME;
-        all.max_burst_size = Some(1);
-        all
-    }
+    REQUEST.wait(1, 0);
+    words.iter().take((len + PREFIX).div_ceil(4)).for_each(|word| DATA.write(*word));
+    REQUEST.write(1);
 }
