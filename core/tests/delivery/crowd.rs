@@ -73,6 +73,22 @@ fn a_gateway_that_stood_still_refuses_nobody_afterwards() {
     assert!(slowest <= 210_000, "one waited {slowest} us");
 }
 
+/// It answers two seconds late, after devices have begun to doubt that it knows them: it would be later still if all of them had
+/// to begin anew.
+#[test]
+fn sessions_with_a_gateway_that_is_late_go_on() {
+    let config = Config { replies_per_second: 10_000, ..small_config() };
+    let mut crowd = Crowd::new(&config, 200, 32, 5_000);
+    crowd.run(20 * SECOND);
+    crowd.delay_us = SECOND;
+    let hellos = crowd.hellos();
+    crowd.push_all();
+    crowd.run(crowd.now + 20 * SECOND);
+    assert_eq!(crowd.waits(), 0);
+    assert!(crowd.hellos() > hellos, "devices doubt");
+    assert!(crowd.devices.iter().all(|d| d.endpoint.totals().sessions == 1), "and stay");
+}
+
 /// A link for every sixtieth, and nobody is refused: none is needed for longer than it takes to answer.
 #[test]
 fn a_storm_is_served_by_few_links() {
