@@ -4,7 +4,7 @@
 //! both ends on one thread, over loopback. The ring has the same size in both cases, and memory that was used before. Counted
 //! are the CPU of that thread, the kernel's part included, and, under valgrind, the instructions of both ends in memory.
 mod count;
-mod drain;
+pub(crate) mod drain;
 
 use anyhow::Result;
 use clap::Args;
@@ -12,6 +12,7 @@ use clap::Args;
 pub(crate) use count::BacklogRole;
 
 use crate::{
+    clock,
     machine::Machine,
     marks::{Bound, Mark},
     options::Options,
@@ -46,7 +47,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let mut rounds = [const { Vec::new() }; QUEUED.len()];
     for _ in 0..options.rounds {
         for (queued, costs) in QUEUED.into_iter().zip(&mut rounds) {
-            costs.push(drain::cpu_ns(queued, drained, options.seed)?);
+            let drain::Drained { spent, records, .. } = drain::run(queued, drained, options.seed, clock::thread_cpu)?;
+            costs.push(spent.as_nanos() as f64 / records as f64);
         }
     }
     let mut figures = Vec::new();

@@ -82,6 +82,8 @@ enum Bench {
     /// Only carries records, for `syscalls`.
     #[command(hide = true)]
     SyscallsOnly(syscalls::CallsRole),
+    #[command(hide = true)]
+    MemoryOnly(syscalls::MemoryRole),
     /// From push to RECEIVED and STORED, idle and under load.
     Latency(latency::Arguments),
     /// Memory, packets and wake-ups of a gateway whose peers are silent, and what happens when all speak at once.
@@ -156,6 +158,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::BacklogOnly(role) => role.run().map(|()| true)?,
         Bench::Syscalls(arguments) => syscalls::run(arguments)?,
         Bench::SyscallsOnly(role) => role.run().map(|()| true)?,
+        Bench::MemoryOnly(role) => role.run().map(|()| true)?,
         Bench::Latency(arguments) => latency::run(arguments)?,
         Bench::Idle(arguments) => idle::run(arguments)?,
         Bench::Mqtt(arguments) => mqtt::run(arguments)?,

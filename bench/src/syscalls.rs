@@ -2,8 +2,8 @@
 //!
 //! The same run as in `transport`, both threads in a process of its own. The driver's own counters tell sends and receives of
 //! each side; `strace -f -c` counts every call of the process, so that what it finds for both sides together bounds each.
-//! Memory is counted by valgrind, which sees what C code allocates as well: two runs of different length differ by what the
-//! packets between them allocate, and the rest is what is set up, keys among it.
+//! Memory is counted by valgrind, which sees what C code allocates as well, with both ends on one thread: two runs of different
+//! length differ by what the packets between them allocate, and the rest is what is set up, keys among it.
 mod memory;
 mod role;
 mod traced;
@@ -11,6 +11,7 @@ mod traced;
 use anyhow::Result;
 use clap::Args;
 
+pub(crate) use memory::MemoryRole;
 pub(crate) use role::CallsRole;
 
 use self::role::Counted;
@@ -32,6 +33,8 @@ const BY_SENDER: &str = "send calls per packet, by the driver";
 const BY_RECEIVER: &str = "receive calls per packet, by the driver";
 const BY_STRACE: &str = "calls per packet, both sides, by strace";
 const ALLOCATED: &str = "allocations per packet, both sides";
+/// Memory is counted with records of so many bytes.
+const MEMORY_SIZE: u32 = 61;
 /// Fewer than one call for twenty packets.
 const CALLS: f64 = 0.05;
 /// One allocation for a thousand packets is none for a packet: what waits may grow once more.
@@ -57,11 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let bytes = if arguments.quick { BYTES_QUICK } else { BYTES };
     let mut figures = Vec::new();
     for &size in &arguments.sizes {
-        let mut figure = |metric: &str, value| {
-            let (bench, case, side) = (BENCH.into(), case(size), SIDE.into());
-            let (metric, unit) = (metric.into(), String::new());
-            figures.push(Figure { bench, case, side, metric, value, unit, ratio: None });
-        };
+        let mut figure = |metric: &str, value| figures.push(figure(size, metric, value));
         let (calls, Counted { packets, send_calls, receive_calls }) = traced::run(size, bytes, arguments.seed)?;
         let packets = packets as f64;
         figure("packets", packets);
@@ -73,10 +72,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
                 figure(&format!("{name} per packet, by strace"), *count as f64 / packets);
             }
         }
-        if let Some(memory) = memory::run(size, arguments.seed)? {
-            figure("allocations of set-up, both sides, C's included", memory.set_up);
-            figure(ALLOCATED, memory.per_packet);
-        }
+    }
+    if let Some(memory) = memory::measure(arguments.seed)? {
+        figures.push(figure(MEMORY_SIZE, "allocations of set-up, both sides, C's included", memory.set_up));
+        figures.push(figure(MEMORY_SIZE, ALLOCATED, memory.per_packet));
     }
     let machine = Machine::here(arguments.seed, 1, arguments.quick);
     report::publish(BENCH, machine, &figures, || marks(&figures), &arguments.output)
@@ -96,6 +95,7 @@ fn marks(figures: &[Figure]) -> Vec<Mark> {
     figures.iter().filter_map(mark).collect()
 }
 
-fn case(size: u32) -> String {
-    format!("{size} B")
+fn figure(size: u32, metric: &str, value: f64) -> Figure {
+    let (bench, case, side) = (BENCH.into(), format!("{size} B"), SIDE.into());
+    Figure { bench, case, side, metric: metric.into(), value, unit: String::new(), ratio: None }
 }

@@ -12,7 +12,6 @@ use tallylink_linux::{Application, Network, SendsOnly, Settings, Stored};
 
 use super::{RECORD, ring_bytes};
 use crate::{
-    clock,
     transport::watch::Patience,
     workload::{Packed, Workload},
 };
@@ -22,8 +21,17 @@ const CREDIT: u64 = 3 << 20;
 /// Records before anything is counted: the session is there, and the window open.
 const WARM_UP: u64 = 50_000;
 
-/// Nanoseconds of CPU of a record, of `drained` that are drained from `queued`.
-pub(super) fn cpu_ns(queued: u64, drained: u64, seed: u64) -> Result<f64> {
+/// What draining took.
+pub(crate) struct Drained {
+    /// As the clock tells.
+    pub(crate) spent: Duration,
+    pub(crate) records: u64,
+    /// Datagrams from the sender to the receiver, those before it was counted among them.
+    pub(crate) packets: u64,
+}
+
+/// Drains `drained` records from `queued`, and reads `clock` before and after.
+pub(crate) fn run(queued: u64, drained: u64, seed: u64, clock: fn() -> Duration) -> Result<Drained> {
     let settings = |base: Settings| {
         let config = Config { suites: Suites::from(Suite::Aes128Gcm), max_credit: CREDIT, ..base.config };
         Settings { config, listen: ([127, 0, 0, 1], 0).into(), ..base }
@@ -61,10 +69,10 @@ pub(super) fn cpu_ns(queued: u64, drained: u64, seed: u64) -> Result<f64> {
         }
     };
     let from = drain_to(WARM_UP)?;
-    let before = clock::thread_cpu();
-    let to = drain_to(from.max(WARM_UP) + drained.min(queued))?;
-    let spent = clock::thread_cpu().saturating_sub(before);
-    Ok(spent.as_nanos() as f64 / (to - from) as f64)
+    let before = clock();
+    let to = drain_to((from + drained).min(queued + WARM_UP))?;
+    let spent = clock().saturating_sub(before);
+    Ok(Drained { spent, records: to - from, packets: sender.counters().datagrams_sent })
 }
 
 /// Takes every record.
