@@ -1,7 +1,7 @@
 //! `syscalls`: how often both sides of a link ask the system for something, and for memory, while records flow.
 //!
 //! The same run as in `transport`, both threads in a process of its own. The driver's own counters tell sends and receives of
-//! each side; `strace -f -c` counts every call of the process, so that what it finds for both sides together bounds each.
+//! each side, and strace every call of each side's thread, and of the process.
 //! Memory is counted by valgrind, which sees what C code allocates as well, with both ends on one thread: two runs of different
 //! length differ by what the packets between them allocate, and the rest is what is set up, keys among it.
 mod memory;
@@ -31,7 +31,8 @@ const BYTES_QUICK: u64 = 30_000_000;
 
 const BY_SENDER: &str = "send calls per packet, by the driver";
 const BY_RECEIVER: &str = "receive calls per packet, by the driver";
-const BY_STRACE: &str = "calls per packet, both sides, by strace";
+const BY_STRACE: [&str; 2] =
+    ["calls per packet of the sender, by strace", "calls per packet of the receiver, by strace"];
 const ALLOCATED: &str = "allocations per packet, both sides";
 /// Memory is counted with records of so many bytes.
 const MEMORY_SIZE: u32 = 61;
@@ -61,12 +62,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let mut figures = Vec::new();
     for &size in &arguments.sizes {
         let mut figure = |metric: &str, value| figures.push(figure(size, metric, value));
-        let (calls, Counted { packets, send_calls, receive_calls }) = traced::run(size, bytes, arguments.seed)?;
+        let traced::Traced { calls, by_side, counted } = traced::run(size, bytes, arguments.seed)?;
+        let Counted { packets, send_calls, receive_calls } = counted;
         let packets = packets as f64;
         figure("packets", packets);
         figure(BY_SENDER, send_calls as f64 / packets);
         figure(BY_RECEIVER, receive_calls as f64 / packets);
-        figure(BY_STRACE, calls.values().sum::<u64>() as f64 / packets);
+        for (metric, calls) in BY_STRACE.into_iter().zip(by_side) {
+            figure(metric, calls as f64 / packets);
+        }
+        figure("calls per packet of the process, by strace", calls.values().sum::<u64>() as f64 / packets);
         for (name, count) in &calls {
             if *count as f64 >= packets / 1000.0 {
                 figure(&format!("{name} per packet, by strace"), *count as f64 / packets);
@@ -84,7 +89,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 /// Memory is judged where valgrind counted it.
 fn marks(figures: &[Figure]) -> Vec<Mark> {
     let most = |metric: &str| match metric {
-        BY_SENDER | BY_RECEIVER | BY_STRACE => Some(CALLS),
+        BY_SENDER | BY_RECEIVER => Some(CALLS),
+        _ if BY_STRACE.contains(&metric) => Some(CALLS),
         ALLOCATED => Some(ALLOCATIONS),
         _ => None,
     };
