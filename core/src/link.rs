@@ -129,6 +129,9 @@ pub(crate) struct Outbound {
     /// When to ask again for a confirmation, and how often that was done.
     pub(crate) query_at: Instant,
     pub(crate) queries: u8,
+    /// The same for streams that wait for STORED alone while others keep packets in flight.
+    pub(crate) waiting_at: Instant,
+    pub(crate) waited: u8,
     /// The stream of the last STORED.
     pub(crate) last: OutIx,
 }
@@ -284,6 +287,8 @@ impl<K> Link<K> {
                 busy_spread: 0,
                 query_at: Instant::NEVER,
                 queries: 0,
+                waiting_at: Instant::NEVER,
+                waited: 0,
                 last: OutIx::NONE,
             },
             path: PathState { datagram, budget: u64::MAX, fallback: None, fallback_at: Instant::NEVER, since: 0 },

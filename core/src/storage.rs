@@ -16,6 +16,17 @@ pub trait Storage<K> {
     fn find(&self, id: PeerId) -> Option<PeerIx>;
 }
 
+/// Arrays that lie elsewhere: in a `static`, so that they never pass over a small stack.
+impl<K, S: Storage<K> + ?Sized> Storage<K> for &mut S {
+    fn parts(&mut self) -> Parts<'_, K> {
+        (**self).parts()
+    }
+
+    fn find(&self, id: PeerId) -> Option<PeerIx> {
+        (**self).find(id)
+    }
+}
+
 /// Slices of the driver's arrays, for one call.
 #[derive(Debug)]
 pub struct Parts<'s, K> {

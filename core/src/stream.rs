@@ -208,6 +208,11 @@ impl OutStream {
         self.unsent() > 0 || (self.skip.is_some() && !self.skip_out)
     }
 
+    /// All that was sent has arrived, and is not stored.
+    pub(crate) fn waits_for_stored(&self) -> bool {
+        self.sent > 0 && self.unacked.is_empty()
+    }
+
     /// The receiver has stored what lies below `below`, a gap included: SKIP has done its work when that reaches the head.
     pub(crate) fn gap_closed(&mut self, below: u64) -> bool {
         let closed = below >= self.head && self.skip.is_some();

@@ -34,7 +34,23 @@ pub struct DeviceEnd<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> {
     /// Slots of streams, and bytes of the ring, that are given out.
     streams: u32,
     ring: u32,
+    /// Streams whose oldest records make room for new ones, a bit each.
+    overwrites: u32,
+    overwritten: u64,
 }
+
+/// What happens to a record when its stream's part of the ring is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// The new record is refused: [`PushError::Full`].
+    #[default]
+    Refuse,
+    /// The oldest records that are not STORED are given up for it. They are counted, and the gateway is told of a gap.
+    Overwrite,
+}
+
+/// Why records are missing at the gateway: they were overwritten in a full ring (`core/docs/wire-format.md`, §6.5).
+const OVERWRITTEN: u8 = 1;
 
 /// There is no device end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +113,7 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
         let boot = board.declare().map_err(StartError::Board)?;
         let mut driver = Driver::new(config, crypto, storage, boot).map_err(StartError::Config)?;
         driver.endpoint_mut().add_peer(GATEWAY, me).map_err(StartError::Identity)?;
-        Ok(Self { driver, gateway: None, streams: 0, ring: 0 })
+        Ok(Self { driver, gateway: None, streams: 0, ring: 0, overwrites: 0, overwritten: 0 })
     }
 
     /// Says where the gateway is, and again whenever that changes. A session starts when there is something to send.
@@ -130,12 +146,44 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
         Ok(at)
     }
 
+    /// Says what happens when a stream's part of the ring is full. Only the first 32 streams can overwrite.
+    pub fn set_when_full(&mut self, stream: OutIx, what: WhenFull) {
+        let bit = 1u32.checked_shl(stream.0).unwrap_or(0);
+        match what {
+            WhenFull::Refuse => self.overwrites &= !bit,
+            WhenFull::Overwrite => self.overwrites |= bit,
+        }
+    }
+
+    /// How many records were given up for newer ones, all streams together.
+    #[must_use]
+    pub fn overwritten(&self) -> u64 {
+        self.overwritten
+    }
+
     /// Queues one record and returns its number.
     ///
     /// # Errors
-    /// [`PushError::Full`] until older records are STORED, [`PushError::TooLarge`] when it will never fit; nothing was taken.
+    /// [`PushError::Full`] until older records are STORED, unless the stream [overwrites](DeviceEnd::set_when_full) them;
+    /// [`PushError::TooLarge`] when it will never fit; nothing was taken.
     pub fn push(&mut self, now: Instant, stream: OutIx, record: &[u8]) -> Result<u64, PushError> {
-        self.driver.endpoint_mut().push(clock::to_core(now), stream, record)
+        let at = clock::to_core(now);
+        loop {
+            let pushed = self.driver.endpoint_mut().push(at, stream, record);
+            let overwrites = self.overwrites & 1u32.checked_shl(stream.0).unwrap_or(0) != 0;
+            if pushed != Err(PushError::Full) || !overwrites || !self.give_up_oldest(at, stream) {
+                return pushed;
+            }
+        }
+    }
+
+    /// Gives up a stream's oldest record. False when there is none, or nothing can be given up now.
+    fn give_up_oldest(&mut self, at: tallylink_core::Instant, stream: OutIx) -> bool {
+        let Some(head) = self.stream(stream).map(OutStream::stored_below) else { return false };
+        self.driver.endpoint_mut().skip(at, stream, head.saturating_add(1), OVERWRITTEN);
+        let given_up = self.stream(stream).is_some_and(|s| s.stored_below() > head);
+        self.overwritten = self.overwritten.saturating_add(u64::from(given_up));
+        given_up
     }
 
     /// See [`Driver::step`]. A device that receives nothing passes [`crate::NoStreams`].

@@ -107,7 +107,7 @@ mod sensor;
 pub use board::{Board, Declared};
 pub use clock::earlier;
 pub use deliver::NoStreams;
-pub use device::{DeviceEnd, OpenError, StartError, identity};
+pub use device::{DeviceEnd, OpenError, StartError, WhenFull, identity};
 pub use driver::{Driver, Faults, RECEIVED_PER_STEP, RETRY_AFTER, SENT_PER_STEP, SocketError};
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
 pub use sensor::Sensor;

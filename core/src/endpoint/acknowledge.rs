@@ -204,12 +204,16 @@ impl<C: Crypto> Cx<'_, C> {
             Some(front) => front.start.number,
             None => s.cursor.number,
         };
+        let waits = s.waits_for_stored();
         if below > s.received {
             s.received = below;
             self.tell_out(stream, |news| news.received = true);
         }
         // Room ahead of the gap (Q) may have opened.
         self.queue_stream(ix, stream);
+        if waits {
+            self.await_stored(ix);
+        }
     }
 
     /// Recognises ACKs that come after their packet was declared lost.

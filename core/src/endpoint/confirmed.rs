@@ -212,7 +212,9 @@ impl<C: Crypto> Cx<'_, C> {
         link.outbound.credit_from = number;
         let was_busy = core::mem::take(&mut link.outbound.busy);
         (link.outbound.wanted, link.outbound.passed_by) = (None, None);
+        let mut moved = was_busy;
         if let Some(peer) = self.p.peers.get_mut(at.at()) {
+            moved |= window > peer.session.window;
             peer.session.window = window;
         }
         if was_busy && !link.flight.is_empty() {
@@ -220,7 +222,20 @@ impl<C: Crypto> Cx<'_, C> {
             link.recovery.probes = 0;
             self.send_probe(ix);
         }
-        self.confirmation_moved(ix);
+        if moved {
+            self.confirmation_moved(ix);
+        } else {
+            self.answered_without_news(ix);
+        }
+    }
+
+    /// The other end is there, and that is all that is known. Back-off goes on: on a path of a minute such answers come all the
+    /// time, and probes that start anew with each of them push every packet out of a small table before its ACK comes.
+    fn answered_without_news(&mut self, ix: LinkIx) {
+        if let Some(link) = self.p.links.get_mut(ix.at()) {
+            link.recovery.unanswered = 0;
+        }
+        self.wake(ix);
     }
 
     /// The other end has no room: only probes leave until CREDIT comes. It is not silent: the session stays.

@@ -293,6 +293,7 @@ impl<C: Crypto> Cx<'_, C> {
         let elsewhere = !path.same(&peer.path);
         if core::mem::take(&mut link.recovery.parked) {
             (link.recovery.probes, link.recovery.unanswered) = (0, 0);
+            self.await_stored(ix);
             self.wake(ix);
         }
         if elsewhere || unproved {

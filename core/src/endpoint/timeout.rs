@@ -58,6 +58,10 @@ impl<C: Crypto> Cx<'_, C> {
             link.outbound.queries = link.outbound.queries.saturating_add(1);
             link.say.query = true;
         }
+        if link.outbound.waiting_at <= now {
+            self.ask_for_stored(ix, at);
+        }
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
         let (loss, fallback) = (link.recovery.loss_at <= now, link.path.fallback_at <= now);
         if fallback {
             self.fall_back(ix);
@@ -254,6 +258,38 @@ impl<C: Crypto> Cx<'_, C> {
         }
     }
 
+    /// A stream has nothing but STORED to wait for. While another keeps packets in flight no probe and no question of the whole
+    /// link would bring it, so a timer of its own runs until no stream waits so.
+    pub(super) fn await_stored(&mut self, ix: LinkIx) {
+        let timeout = self.probe_timeout(ix);
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        let o = &mut link.outbound;
+        if o.waiting_at == Instant::NEVER {
+            let first = QUERY_FIRST.max(timeout.times(2));
+            o.waiting_at = self.now + first.doubled(u32::from(o.waited).min(16)).min(QUERY_MAX.max(timeout));
+        }
+    }
+
+    fn ask_for_stored(&mut self, ix: LinkIx, at: PeerIx) {
+        let (mut waits, mut busy) = (false, false);
+        let mut each = self.p.peers.get(at.at()).map(|p| p.first_out).unwrap_or_default();
+        while let Some(s) = each.some().and_then(|o| self.p.outbound.get(o.at())) {
+            waits |= s.waits_for_stored();
+            busy |= !s.unacked.is_empty();
+            each = s.next_of_peer;
+        }
+        let lives = self.has_session(at);
+        let Some(link) = self.p.links.get_mut(ix.at()) else { return };
+        waits &= lives && !link.recovery.parked;
+        link.outbound.waiting_at = Instant::NEVER;
+        link.outbound.waited = if waits { link.outbound.waited.saturating_add(1) } else { 0 };
+        // When all wait, the link's own timer asks.
+        link.say.query |= waits && busy;
+        if waits {
+            self.await_stored(ix);
+        }
+    }
+
     /// When `handle_timeout` must look at a link that has nothing to send now.
     pub(super) fn deadline(&self, ix: LinkIx) -> Instant {
         let Some(link) = self.p.links.get(ix.at()) else {
@@ -269,6 +305,7 @@ impl<C: Crypto> Cx<'_, C> {
             .min(self.probe_at(ix))
             .min(self.exchange_at(ix))
             .min(link.outbound.query_at)
+            .min(link.outbound.waiting_at)
             .min(link.path.fallback_at)
             .min(self.poll_at(ix))
             .min(self.pacing_at(ix))

@@ -5,8 +5,11 @@ use crate::time::{Duration, Instant};
 /// The bucket holds what leaves in this time: two of the shortest timers that are to be had on most systems.
 const BURST: Duration = Duration::from_millis(2);
 const TICK: Duration = Duration::from_millis(1);
-/// The bucket never holds less than this many datagrams: a batch of the smallest GSO that pays.
-const BURST_DATAGRAMS: u64 = 16;
+/// The bucket never holds less than this many datagrams. More in a row find the queue of a slow path full, when what others
+/// send one by one just passes.
+const BURST_DATAGRAMS: u64 = 3;
+/// What leaves at once in the beginning: the first window (RFC 9002 §7.2).
+const FIRST_DATAGRAMS: u64 = 10;
 /// ... or this many, where the rate is capped: who asks for that wants it even.
 const CAPPED_DATAGRAMS: u64 = 2;
 
@@ -41,7 +44,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) fn new(now: Instant, datagram: u16) -> Self {
-        Self { tokens: u64::from(datagram).saturating_mul(BURST_DATAGRAMS), filled: now }
+        Self { tokens: u64::from(datagram).saturating_mul(FIRST_DATAGRAMS), filled: now }
     }
 
     /// Fills the bucket up to `now`.

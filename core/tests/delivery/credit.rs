@@ -96,6 +96,22 @@ fn a_shut_window_is_asked_about_seldom_and_its_opening_counts_at_once() {
     assert!(bytes_sent(&gateway.receive(&mut device, now)) > 3 * 1002, "it goes on at once");
 }
 
+/// On a path of a minute such answers come all the time: probes that start anew with each would push every packet out of a small
+/// table before its ACK comes.
+#[test]
+fn credit_that_is_no_news_does_not_start_back_off_anew() {
+    let (mut device, mut gateway) = sender(3_100);
+    let mut now = 0;
+    gateway.receive(&mut device, now);
+    let mut packets = 0;
+    while now < 600_000_000 {
+        let until = now + 5_000_000;
+        packets += frames_until(&mut gateway, &mut device, &mut now, until).len();
+        gateway.send(&mut device, now, &[Frame::Credit(3_100)]).unwrap();
+    }
+    assert!(packets < 60, "{packets} packets in ten minutes");
+}
+
 #[test]
 fn credit_of_the_highest_numbered_packet_counts() {
     let (mut device, mut gateway) = sender(3_100);

@@ -154,7 +154,9 @@ fn links_are_still_lent_after_peers_come_and_go() {
     const ROUNDS: u64 = 3;
     let mut fleet = Fleet::new(&small_config(), DEVICES, LINKS, 1 << 14);
     let push_and_run = |fleet: &mut Fleet, devices: std::ops::Range<usize>| {
-        devices.for_each(|device| drop(fleet.push(device, b"x").unwrap()));
+        for device in devices {
+            fleet.push(device, b"x").unwrap();
+        }
         fleet.run(fleet.now + 60_000_000);
     };
     push_and_run(&mut fleet, 0..DEVICES);

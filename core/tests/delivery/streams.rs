@@ -252,3 +252,29 @@ fn another_epoch_is_numbered_from_zero() {
     assert_eq!(s.epoch, Epoch([6; 8]));
     assert_eq!(s.records(), (0..9).map(|i| record(i, 50)).collect::<Vec<_>>());
 }
+
+/// The STORED of a stream's last record is lost, and another stream of the same sender never pauses: something is always in flight.
+#[test]
+fn a_lost_stored_is_asked_for_while_another_stream_is_busy() {
+    let mut pair = Pair::new(small_config(), RING as usize);
+    pair.delay_us = 20_000;
+    let (quiet, busy) = (pair.open(0, "quiet", RING), pair.open(1, "busy", RING));
+    pair.gateway.storing = false;
+    pair.push(quiet, &record(0, 100)).unwrap();
+    pair.run(500_000);
+    pair.lose = Box::new(|up, _| !up);
+    pair.gateway.store(pair.now);
+    pair.flush();
+    pair.cut(false);
+    pair.gateway.storing = true;
+    let packets = pair.device.endpoint.totals().packets_sent;
+    let mut pushed = 0;
+    while pair.device.outbound(0).stored_below() == 0 {
+        pair.push(busy, &record(pushed, 100)).unwrap();
+        pushed += 1;
+        pair.run(pair.now + 5_000);
+        assert!(pair.now < 10_000_000, "not asked for in ten seconds");
+    }
+    let packets = pair.device.endpoint.totals().packets_sent - packets;
+    assert!(packets < 2 * pushed as u64, "{packets} packets for {pushed} records");
+}

@@ -69,19 +69,26 @@ fn room(ground: &Ground) -> Room {
     ground.room.unwrap_or(LOOPBACK)
 }
 
-fn settings(base: Settings, end: End, suite: Suite, ground: &Ground) -> Settings {
+/// One link, for the one peer. What a receiver sends are confirmations: it keeps its own bound on packets in flight.
+fn settings(end: End, suite: Suite, ground: &Ground) -> Settings {
     let room = room(ground);
+    let base = match end {
+        End::Sender => Settings::sender().config,
+        End::Receiver => Settings::receiver().config,
+    };
+    let in_flight = if end == End::Sender { room.packets.into() } else { base.in_flight };
     let config = Config {
         max_datagram: room.datagram.1,
         initial_datagram: room.datagram.0,
         suites: Suites::from(suite),
         max_credit: room.bytes.into(),
-        in_flight: room.packets.into(),
+        in_flight,
         held: room.packets,
-        ..base.config
+        ..base
     };
     let place = ground.place(end);
-    Settings { config, listen: place.any_port(), receive_buffer: place.buffer, send_buffer: place.buffer, ..base }
+    let (receive_buffer, send_buffer) = (place.buffer, place.buffer);
+    Settings { config, links: 1, listen: place.any_port(), receive_buffer, send_buffer }
 }
 
 fn provision(end: Role) -> Provision {
@@ -96,7 +103,7 @@ fn receive(suite: Suite, job: &Job, tell: &mpsc::Sender<SocketAddr>, meter: &mut
         told: 0,
         watch: Arc::clone(&job.watch),
     };
-    let mut network = Network::new(&settings(Settings::receiver(), End::Receiver, suite, &job.ground), sink)?;
+    let mut network = Network::new(&settings(End::Receiver, suite, &job.ground), sink)?;
     network.add_peer(provision(Role::Gateway))?;
     tell.send(network.local_addr()?)?;
 
@@ -114,7 +121,7 @@ fn receive(suite: Suite, job: &Job, tell: &mpsc::Sender<SocketAddr>, meter: &mut
 }
 
 fn send(suite: Suite, to: SocketAddr, job: &Job, meter: &mut Meter) -> Result<(Duration, Wire)> {
-    let mut network = Network::new(&settings(Settings::sender(), End::Sender, suite, &job.ground), SendsOnly)?;
+    let mut network = Network::new(&settings(End::Sender, suite, &job.ground), SendsOnly)?;
     let peer = network.add_peer(provision(Role::Device))?;
     network.connect(peer, to)?;
     let name = Name::new("measured").context("a name")?;
