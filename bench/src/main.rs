@@ -4,6 +4,7 @@
 //! rounds: as tables, as one JSON object a line (`--json`), or both (`--save`). With `--check` it
 //! judges them by the project's marks, prints the worst figure last and fails when one is missed.
 
+mod backlog;
 mod clock;
 mod disk_faults;
 mod drain;
@@ -29,6 +30,7 @@ mod report;
 mod start_up;
 mod statistics;
 mod strangers;
+mod syscalls;
 mod torture;
 mod transport;
 mod workload;
@@ -70,6 +72,18 @@ enum Bench {
     /// Only inserts, for `push`.
     #[command(hide = true)]
     PushOnly(push::PushRole),
+    /// Whether what a record costs depends on how many wait behind it, in CPU and, with valgrind, in instructions.
+    Backlog(backlog::Arguments),
+    /// Only drains, for `backlog`.
+    #[command(hide = true)]
+    BacklogOnly(backlog::BacklogRole),
+    /// Calls of the system per packet by strace, and allocations, C's included, by valgrind, while records flow.
+    Syscalls(syscalls::Arguments),
+    /// Only carries records, for `syscalls`.
+    #[command(hide = true)]
+    SyscallsOnly(syscalls::CallsRole),
+    #[command(hide = true)]
+    MemoryOnly(syscalls::MemoryRole),
     /// From push to RECEIVED and STORED, idle and under load.
     Latency(latency::Arguments),
     /// Memory, packets and wake-ups of a gateway whose peers are silent, and what happens when all speak at once.
@@ -140,6 +154,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::DrainQuinn(role) => role.run().map(|()| true)?,
         Bench::Push(arguments) => push::run(arguments)?,
         Bench::PushOnly(role) => role.run().map(|()| true)?,
+        Bench::Backlog(arguments) => backlog::run(arguments)?,
+        Bench::BacklogOnly(role) => role.run().map(|()| true)?,
+        Bench::Syscalls(arguments) => syscalls::run(arguments)?,
+        Bench::SyscallsOnly(role) => role.run().map(|()| true)?,
+        Bench::MemoryOnly(role) => role.run().map(|()| true)?,
         Bench::Latency(arguments) => latency::run(arguments)?,
         Bench::Idle(arguments) => idle::run(arguments)?,
         Bench::Mqtt(arguments) => mqtt::run(arguments)?,

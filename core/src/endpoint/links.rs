@@ -328,11 +328,9 @@ impl<C: Crypto> Cx<'_, C> {
     /// misses one asks (wire-format §7.3): another peer may need the link more.
     fn only_confirms(&self, ix: LinkIx) -> bool {
         let Some(link) = self.p.links.get(ix.at()).filter(|l| !l.ready) else { return false };
+        // A label is said with everything until it is used, and a new path is asked about with the next link.
         let peer = self.p.peers.get(link.peer.at());
-        // A label has to arrive, and so has what proves a path.
-        let known =
-            |p: &Peer| p.end == Some(End::Gateway) && p.session.lives() && p.session.confirmed && p.path_validated;
-        peer.is_some_and(known) && self.is_quiet(ix)
+        peer.is_some_and(|p| p.end == Some(End::Gateway) && p.session.lives()) && self.is_quiet(ix)
     }
 
     /// As [`Self::is_idle`], whatever is in flight.

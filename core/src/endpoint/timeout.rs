@@ -18,6 +18,9 @@ const QUERY_FIRST: Duration = Duration::from_millis(500);
 const QUERY_MAX: Duration = Duration::from_secs(5);
 /// After so many unanswered probes every probe is accompanied by a HELLO.
 const PROBES_BEFORE_HELLO: u32 = 2;
+/// A gateway that answers that HELLO and was not restarted has the session, most likely: what it lacks is time, and a session made
+/// anew would cost it more of that. Where it has none, it says so (wire-format §5.3, §8.4).
+const SAME_BOOT_PATIENCE: Duration = Duration::from_secs(3);
 /// ... and packets are as small as every path carries.
 pub(super) const PROBES_BEFORE_SMALL: u32 = 2;
 /// ... and packets leave unmarked: the path may drop what is marked.
@@ -108,8 +111,7 @@ impl<C: Crypto> Cx<'_, C> {
         }
         self.send_probe(ix);
         if device && unanswered >= PROBES_BEFORE_HELLO {
-            // An answer that is on its way may come with the WELCOME: it is given the time of one more probe.
-            let patience = self.probe_timeout(ix);
+            let patience = self.probe_timeout(ix).max(SAME_BOOT_PATIENCE);
             self.doubt_session(ix, patience);
         }
     }

@@ -2,7 +2,7 @@
 //! none is told.
 
 use crate::support::{Crowd, small_config};
-use tallylink_core::{Config, Discard};
+use tallylink_core::{Config, Discard, Instant};
 
 const SECOND: u64 = 1_000_000;
 
@@ -73,13 +73,45 @@ fn a_gateway_that_stood_still_refuses_nobody_afterwards() {
     assert!(slowest <= 210_000, "one waited {slowest} us");
 }
 
-/// A storm that finds no link is told BUSY, keeps its sessions, and is served within seconds.
+/// It answers two seconds late, after devices have begun to doubt that it knows them: it would be later still if all of them had
+/// to begin anew.
+#[test]
+fn sessions_with_a_gateway_that_is_late_go_on() {
+    let config = Config { replies_per_second: 10_000, ..small_config() };
+    let mut crowd = Crowd::new(&config, 200, 32, 5_000);
+    crowd.run(20 * SECOND);
+    crowd.delay_us = SECOND;
+    let hellos = crowd.hellos();
+    crowd.push_all();
+    crowd.run(crowd.now + 20 * SECOND);
+    assert_eq!(crowd.waits(), 0);
+    assert!(crowd.hellos() > hellos, "devices doubt");
+    assert!(crowd.devices.iter().all(|d| d.endpoint.totals().sessions == 1), "and stay");
+}
+
+/// A link for every sixtieth, and nobody is refused: none is needed for longer than it takes to answer.
+#[test]
+fn a_storm_is_served_by_few_links() {
+    let config = Config { replies_per_second: 10_000, ..small_config() };
+    let mut crowd = Crowd::new(&config, 1_000, 16, 20_000);
+    crowd.run(12 * SECOND);
+    assert_eq!((crowd.waits(), crowd.gateway.discarded(Discard::NoLink)), (0, 0));
+    assert!(crowd.devices.iter().all(|d| d.endpoint.totals().sessions == 1));
+}
+
+/// Whoever is refused for want of room holds a link. A storm that finds none then is told BUSY, keeps its sessions, and is served
+/// within seconds of when there is room.
 #[test]
 fn a_storm_without_links_is_answered_and_served() {
     let config = Config { replies_per_second: 10_000, ..small_config() };
     let mut crowd = Crowd::new(&config, 1_000, 16, 20_000);
-    crowd.run(12 * SECOND);
+    crowd.gateway.inbox.room = Some(0);
+    crowd.run(3 * SECOND);
     assert!(crowd.gateway.discarded(Discard::NoLink) > 500);
+    crowd.gateway.inbox.room = None;
+    let now = Instant::from_micros(crowd.now);
+    crowd.gateway.endpoint.room(now, &mut crowd.gateway.inbox);
+    crowd.run(15 * SECOND);
     assert_eq!(crowd.waits(), 0);
     assert!(crowd.devices.iter().all(|d| d.endpoint.totals().sessions == 1));
     println!("{} HELLOs, {} found no link", crowd.hellos(), crowd.gateway.discarded(Discard::NoLink));

@@ -150,11 +150,33 @@ impl<S: Store> Journal<S> {
         if let Some(id) = self.streams.find(peer, name) {
             return Ok(StreamId(id));
         }
+        self.add(peer, name)
+    }
+
+    /// A stream that its owner knows to be new, without a look at those that there are: with one name twice the journal would
+    /// contradict itself.
+    ///
+    /// # Errors
+    /// As [`stream`](Self::stream).
+    pub fn new_stream(&mut self, peer: [u8; 8], name: &[u8]) -> Result<StreamId, Error> {
+        if name.len() > MAX_NAME {
+            return Err(Error::NameTooLong(name.len()));
+        }
+        self.add(peer, name)
+    }
+
+    fn add(&mut self, peer: [u8; 8], name: &[u8]) -> Result<StreamId, Error> {
         let limit = self.options.max_streams.min(ID_LIMIT);
         if self.streams.len() >= limit {
             return Err(Error::TooManyStreams(limit));
         }
         Ok(StreamId(self.streams.add(peer, name)))
+    }
+
+    /// Gives up the index of names, ten bytes a stream: the owner tells its streams apart by itself. [`stream`](Self::stream)
+    /// and [`find_stream`](Self::find_stream) look at each from now on.
+    pub fn drop_index(&mut self) {
+        self.streams.drop_index();
     }
 
     /// Makes room for so many more streams at once. What is not used takes none.

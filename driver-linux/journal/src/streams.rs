@@ -64,7 +64,8 @@ pub(crate) struct Streams {
     most_epochs: usize,
     list: Vec<Option<Stream>>,
     names: Names,
-    by_name: HashTable<u32>,
+    /// None where the owner knows its streams by itself.
+    by_name: Option<HashTable<u32>>,
     hasher: RandomState,
 }
 
@@ -74,7 +75,7 @@ impl Streams {
             most_epochs,
             list: Vec::new(),
             names: Names::default(),
-            by_name: HashTable::new(),
+            by_name: Some(HashTable::new()),
             hasher: RandomState::new(),
         }
     }
@@ -113,12 +114,22 @@ impl Streams {
     pub(crate) fn reserve(&mut self, more: usize) {
         let Self { list, names, by_name, hasher, .. } = self;
         list.reserve_exact(more);
-        by_name.reserve(more, |&id| hash_of(list, names, hasher, id));
+        if let Some(by_name) = by_name {
+            by_name.reserve(more, |&id| hash_of(list, names, hasher, id));
+        }
+    }
+
+    /// From now on streams are added without being looked for, and finding one takes a look at each.
+    pub(crate) fn drop_index(&mut self) {
+        self.by_name = None;
     }
 
     pub(crate) fn find(&self, peer: [u8; 8], name: &[u8]) -> Option<u32> {
+        let Some(by_name) = &self.by_name else {
+            return (0..self.len()).find(|&id| is(&self.list, &self.names, id, peer, name));
+        };
         let hash = self.hasher.hash_one((peer, name));
-        self.by_name.find(hash, |&id| is(&self.list, &self.names, id, peer, name)).copied()
+        by_name.find(hash, |&id| is(&self.list, &self.names, id, peer, name)).copied()
     }
 
     /// Adds a stream under the next free id.
@@ -151,7 +162,9 @@ impl Streams {
         }
         self.list[id as usize] = Some(stream);
         let Self { list, names, by_name, hasher, .. } = self;
-        by_name.insert_unique(hash_of(list, names, hasher, id), id, |&id| hash_of(list, names, hasher, id));
+        if let Some(by_name) = by_name {
+            by_name.insert_unique(hash_of(list, names, hasher, id), id, |&id| hash_of(list, names, hasher, id));
+        }
     }
 
     /// Takes over a definition found on disk. `false` if it contradicts what is known.

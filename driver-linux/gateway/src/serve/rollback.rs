@@ -32,14 +32,14 @@ pub(super) struct Rollbacks {
 pub(super) fn compare(open: &Open<'_>, epochs: &[Known]) -> Option<Finding> {
     let of = |epoch| epochs.iter().find(|known| known.epoch == epoch);
     if let Some(known) = of(open.epoch) {
-        let ahead = Finding::FirstAhead { first: open.first, here: known.next };
-        return (open.first > known.next).then_some(ahead);
+        let ahead = Finding::FirstAhead { first: open.first, here: known.next() };
+        return (open.first > known.next()).then_some(ahead);
     }
     let previous = open.previous.filter(|previous| previous.end > 0)?;
     let (epoch, end) = (previous.epoch, previous.end);
     match of(epoch) {
-        Some(known) if known.next < end => Some(Finding::JournalOlder { previous: epoch, end, here: known.next }),
-        Some(known) if known.next == end && epochs.last().is_some_and(|last| last.epoch == epoch) => None,
+        Some(known) if known.next() < end => Some(Finding::JournalOlder { previous: epoch, end, here: known.next() }),
+        Some(known) if known.next() == end && epochs.last().is_some_and(|last| last.epoch == epoch) => None,
         // Fewer epochs than can be remembered: none was ever forgotten, this one never came.
         None if epochs.len() < REMEMBERED => Some(Finding::JournalOlder { previous: epoch, end, here: 0 }),
         _ => Some(Finding::OutboxDiffers { previous: epoch, end }),

@@ -34,7 +34,7 @@ pub(super) struct Row {
     epochs: Epochs,
 }
 
-const _: () = assert!(size_of::<Row>() <= 48);
+const _: () = assert!(size_of::<Row>() <= 40);
 
 /// What a peer opens.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +60,8 @@ impl Streams {
             known.reverse();
             let place = streams.add(peer, name, true);
             for (epoch, state) in known {
-                let (stored_below, next) = (state.stored_below, state.stored_below);
-                streams.rows[place as usize].epochs.push(Known { epoch: Epoch(epoch), stored_below, next });
+                let known = Known::new(Epoch(epoch), state.stored_below, state.stored_below);
+                streams.rows[place as usize].epochs.push(known);
             }
         }
         streams
@@ -84,7 +84,7 @@ impl Streams {
         if let Some(finding) = &finding {
             self.rollbacks.note(finding, peer, open.name);
         }
-        let (stored_below, next) = known.map_or((0, 0), |known| (known.stored_below, known.next));
+        let (stored_below, next) = known.map_or((0, 0), |known| (known.stored_below, known.next()));
         let accept = Accept { stream: InIx(place), stored_below, next };
         Ok(Opened { accept, gone: finding.and_then(|finding| finding.gone()) })
     }
@@ -100,14 +100,14 @@ impl Streams {
     pub(super) fn stored(&mut self, stream: InIx, epoch: Epoch, below: u64) {
         if let Some(known) = self.rows.get_mut(stream.at()).and_then(|row| row.epochs.find(epoch)) {
             known.stored_below = known.stored_below.max(below);
-            known.next = known.next.max(below);
+            known.set_next(known.next().max(below));
         }
     }
 
     /// The journal failed: what is not stored has to come again.
     pub(super) fn rewind(&mut self) {
         for known in self.rows.iter_mut().flat_map(|row| row.epochs.as_mut_slice()) {
-            known.next = known.stored_below;
+            known.set_next(known.stored_below);
         }
     }
 
@@ -125,7 +125,7 @@ impl Streams {
     pub(super) fn unstored(&self) -> impl Iterator<Item = ([u8; 8], u64)> {
         self.rows.iter().filter_map(|row| {
             let known = row.epochs.as_slice().iter();
-            let unstored = known.map(|known| known.next.saturating_sub(known.stored_below)).sum();
+            let unstored = known.map(|known| known.next().saturating_sub(known.stored_below)).sum();
             (unstored > 0).then_some((row.peer, unstored))
         })
     }
@@ -167,8 +167,8 @@ impl Row {
     #[inline]
     pub(super) fn gave(&mut self, epoch: Epoch, next: u64) {
         match self.epochs.find(epoch) {
-            Some(known) => known.next = next,
-            None => self.epochs.push(Known { epoch, stored_below: 0, next }),
+            Some(known) => known.set_next(next),
+            None => self.epochs.push(Known::new(epoch, 0, next)),
         }
     }
 }

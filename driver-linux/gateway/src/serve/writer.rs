@@ -101,7 +101,7 @@ pub(super) struct Ways {
 
 impl<S: Store> Writer<S> {
     pub(super) fn new(
-        journal: Journal<S>,
+        mut journal: Journal<S>,
         queue: Take,
         bridge: Arc<Bridge>,
         ways: Ways,
@@ -109,6 +109,8 @@ impl<S: Store> Writer<S> {
         checks_age: bool,
     ) -> Self {
         let places = Places::of(&journal);
+        // The network thread has one.
+        journal.drop_index();
         Self {
             journal,
             queue,

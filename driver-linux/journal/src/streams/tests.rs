@@ -29,6 +29,18 @@ fn a_stream_is_found_by_peer_and_name_together() {
 }
 
 #[test]
+fn without_an_index_a_stream_is_found_all_the_same() {
+    let mut streams = Streams::new(4);
+    let a = streams.add([1; 8], b"temperature");
+    streams.drop_index();
+    streams.reserve(10);
+    let b = streams.add([2; 8], b"temperature");
+    assert_eq!(streams.find([1; 8], b"temperature"), Some(a));
+    assert_eq!(streams.find([2; 8], b"temperature"), Some(b));
+    assert_eq!(streams.find([3; 8], b"temperature"), None);
+}
+
+#[test]
 fn an_id_that_contradicts_another_is_refused() {
     let mut streams = Streams::new(4);
     assert!(streams.place(5, [1; 8], b"a"));

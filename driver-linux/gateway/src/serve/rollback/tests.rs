@@ -10,7 +10,7 @@ fn epoch(n: u8) -> Epoch {
 }
 
 fn known(epochs: &[(u8, u64)]) -> Vec<Known> {
-    epochs.iter().map(|(n, next)| Known { epoch: epoch(*n), stored_below: *next, next: *next }).collect()
+    epochs.iter().map(|(n, next)| Known::new(epoch(*n), *next, *next)).collect()
 }
 
 fn open(n: u8, first: u64, previous: Option<(u8, u64)>) -> Open<'static> {

@@ -1,5 +1,6 @@
 //! The epochs of one stream. Of a million streams nearly all have one, which needs no allocation.
 
+use std::num::NonZeroU64;
 use std::slice;
 
 use tallylink_core::Epoch;
@@ -12,25 +13,46 @@ pub(in crate::serve) const REMEMBERED: usize = 4;
 pub(in crate::serve) struct Known {
     pub(in crate::serve) epoch: Epoch,
     pub(in crate::serve) stored_below: u64,
+    /// One above `next`: never zero, which tells [`Epochs`] apart without a byte of its own.
+    next_and_one: NonZeroU64,
+}
+
+impl Known {
+    pub(in crate::serve) fn new(epoch: Epoch, stored_below: u64, next: u64) -> Self {
+        Self { epoch, stored_below, next_and_one: NonZeroU64::MIN.saturating_add(next) }
+    }
+
     /// Number of the first record that the writer was not given, or not all of.
-    pub(in crate::serve) next: u64,
+    #[inline]
+    pub(in crate::serve) fn next(&self) -> u64 {
+        self.next_and_one.get() - 1
+    }
+
+    #[inline]
+    pub(in crate::serve) fn set_next(&mut self, next: u64) {
+        self.next_and_one = NonZeroU64::MIN.saturating_add(next);
+    }
 }
 
 /// The newest last, at most [`REMEMBERED`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) enum Epochs {
-    #[default]
-    None,
     One(Known),
+    /// Or none.
     Several(Box<[Known]>),
 }
 
-const _: () = assert!(size_of::<Epochs>() <= 32);
+const _: () = assert!(size_of::<Epochs>() <= 24);
+
+impl Default for Epochs {
+    fn default() -> Self {
+        Self::Several(Box::default())
+    }
+}
 
 impl Epochs {
     pub(super) fn as_slice(&self) -> &[Known] {
         match self {
-            Self::None => &[],
             Self::One(known) => slice::from_ref(known),
             Self::Several(known) => known,
         }
@@ -39,7 +61,6 @@ impl Epochs {
     #[inline]
     pub(super) fn as_mut_slice(&mut self) -> &mut [Known] {
         match self {
-            Self::None => &mut [],
             Self::One(known) => slice::from_mut(known),
             Self::Several(known) => known,
         }
@@ -69,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_newest_epochs_are_remembered_in_their_order() {
-        let known = |n: u8| Known { epoch: Epoch([n; 8]), stored_below: n.into(), next: n.into() };
+        let known = |n: u8| Known::new(Epoch([n; 8]), n.into(), n.into());
         let mut epochs = Epochs::default();
         for n in 1..=9_u8 {
             epochs.push(known(n));

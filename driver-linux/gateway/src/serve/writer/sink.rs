@@ -45,9 +45,9 @@ impl<S: Store> Sink<'_, S> {
         }
     }
 
-    /// Even while everything else is passed over: it is told once.
+    /// Even while everything else is passed over: it is told once, and was in no list before.
     fn know(&mut self, place: u32, peer: [u8; 8], name: &[u8]) -> Result<(), Error> {
-        let id = self.journal.stream(peer, name)?;
+        let id = self.journal.new_stream(peer, name)?;
         self.places.put(place, id);
         Ok(())
     }
