@@ -5,6 +5,7 @@ mod check;
 mod common;
 mod delivery;
 mod disk;
+mod faults;
 mod gateway;
 mod help;
 mod http;
