@@ -4,6 +4,7 @@ mod epochs;
 
 use std::hash::BuildHasher;
 
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use tallylink_core::{Accept, Epoch, InIx, Open, Refusal};
 use tallylink_journal::{Journal, Store};
@@ -19,9 +20,26 @@ pub(super) struct Streams {
     /// The names, back to back.
     names: String,
     by_name: HashTable<u32>,
+    /// The newest stream of each peer.
+    newest: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    most: u32,
+    most: Most,
+    refused: Refused,
     rollbacks: Rollbacks,
+}
+
+/// How many streams there may be. Without a bound for each peer, one that holds a key could leave the others none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    pub(super) of_peer: u16,
+    pub(super) of_all: u32,
+}
+
+/// How often a stream was refused, by which bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) peer_streams: u64,
+    pub(super) all_streams: u64,
 }
 
 /// One stream. There may be a million, hence the packed layout.
@@ -30,6 +48,8 @@ pub(super) struct Row {
     pub(super) peer: [u8; 8],
     name_at: u32,
     name_len: u8,
+    /// How many streams its peer had with this one.
+    nth: u16,
     /// The writer knows it.
     pub(super) told: bool,
     epochs: Epochs,
@@ -47,13 +67,15 @@ pub(super) struct Opened {
 
 impl Streams {
     /// The streams of a journal. A stream's place here is its place in the order in which the journal tells them.
-    pub(super) fn of<S: Store>(journal: &Journal<S>, most: u32) -> Self {
+    pub(super) fn of<S: Store>(journal: &Journal<S>, most: Most) -> Self {
         let mut streams = Self {
             rows: Vec::new(),
             names: String::new(),
             by_name: HashTable::new(),
+            newest: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             most,
+            refused: Refused::default(),
             rollbacks: Rollbacks::default(),
         };
         for (id, peer, name) in journal.streams() {
@@ -76,8 +98,10 @@ impl Streams {
     pub(super) fn open(&mut self, peer: [u8; 8], open: &Open<'_>) -> Result<Opened, Refusal> {
         let place = match self.find(peer, open.name) {
             Some(place) => place,
-            None if self.rows.len() >= self.most as usize => return Err(Refusal::TooMany),
-            None => self.add(peer, open.name, false),
+            None => {
+                self.admit(peer)?;
+                self.add(peer, open.name, false)
+            }
         };
         let epochs = self.rows[place as usize].epochs.as_slice();
         let finding = compare(open, epochs);
@@ -112,6 +136,11 @@ impl Streams {
         }
     }
 
+    /// How often a stream was refused.
+    pub(super) fn refused(&self) -> Refused {
+        self.refused
+    }
+
     /// How often something was not what it was.
     pub(super) fn rollbacks(&self) -> Rollbacks {
         self.rollbacks
@@ -140,13 +169,39 @@ impl Streams {
         self.by_name.find(hash, same).copied()
     }
 
+    /// Whether a peer may have one more.
+    fn admit(&mut self, peer: [u8; 8]) -> Result<(), Refusal> {
+        if self.rows.len() >= self.most.of_all as usize {
+            self.refused.all_streams += 1;
+            return Err(Refusal::TooMany);
+        }
+        let hash = self.hasher.hash_one(peer);
+        let newest = self.newest.find(hash, |place| self.rows[*place as usize].peer == peer);
+        if newest.is_some_and(|place| self.rows[*place as usize].nth >= self.most.of_peer) {
+            self.refused.peer_streams += 1;
+            return Err(Refusal::TooMany);
+        }
+        Ok(())
+    }
+
     fn add(&mut self, peer: [u8; 8], name: &str, told: bool) -> u32 {
-        let Self { rows, names, by_name, hasher, .. } = self;
+        let Self { rows, names, by_name, newest, hasher, .. } = self;
         let place = rows.len() as u32;
         // A name has at most 64 bytes.
         let (name_at, name_len) = (names.len() as u32, name.len() as u8);
         names.push_str(name);
-        rows.push(Row { peer, name_at, name_len, told, epochs: Epochs::default() });
+        let of_peer = |at: &u32| hasher.hash_one(rows[*at as usize].peer);
+        let entry = newest.entry(hasher.hash_one(peer), |at| rows[*at as usize].peer == peer, of_peer);
+        let nth = match entry {
+            Entry::Occupied(mut newest) => {
+                rows[std::mem::replace(newest.get_mut(), place) as usize].nth.saturating_add(1)
+            }
+            Entry::Vacant(vacant) => {
+                vacant.insert(place);
+                1
+            }
+        };
+        rows.push(Row { peer, name_at, name_len, nth, told, epochs: Epochs::default() });
         let hash_of = |row: &Row| hasher.hash_one((row.peer, name_of(names, row)));
         by_name.insert_unique(hash_of(&rows[place as usize]), place, |place| hash_of(&rows[*place as usize]));
         place
