@@ -8,6 +8,7 @@ mod clock;
 mod disk_faults;
 mod drain;
 mod fairness;
+mod faults;
 mod fill;
 mod idle;
 mod journal;
@@ -18,6 +19,7 @@ mod many;
 mod marks;
 mod meter;
 mod mqtt;
+mod numbered;
 mod options;
 mod path;
 mod process;
@@ -28,7 +30,9 @@ mod render;
 mod report;
 mod start_up;
 mod statistics;
+mod strace;
 mod strangers;
+mod tmpfs;
 mod torture;
 mod transport;
 mod workload;
@@ -102,6 +106,8 @@ enum Bench {
     Journal(journal::Arguments),
     /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
     DiskFaults(disk_faults::Arguments),
+    /// What a gateway and its senders make of a machine that fails elsewhere than at its disk (needs root, strace and cc).
+    Faults(faults::Arguments),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -154,6 +160,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
+        Bench::Faults(arguments) => faults::run(arguments)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Torture(arguments) => torture::run(arguments)?,
         Bench::TortureGateway(role) => role.run().map(|()| true)?,
