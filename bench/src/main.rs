@@ -32,6 +32,7 @@ mod start_up;
 mod statistics;
 mod strace;
 mod strangers;
+mod tags;
 mod tmpfs;
 mod torture;
 mod transport;
@@ -108,6 +109,11 @@ enum Bench {
     DiskFaults(disk_faults::Arguments),
     /// What a gateway and its senders make of a machine that fails elsewhere than at its disk (needs root, strace and cc).
     Faults(faults::Arguments),
+    /// Whether refusing a packet takes as many instructions wherever its tag is wrong (needs valgrind).
+    Tags(tags::Arguments),
+    /// Refuses a packet, for `tags`.
+    #[command(hide = true)]
+    RefuseOnly(tags::RefuseRole),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -161,6 +167,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
         Bench::Faults(arguments) => faults::run(arguments)?,
+        Bench::Tags(arguments) => tags::run(arguments)?,
+        Bench::RefuseOnly(role) => role.run().map(|()| true)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Torture(arguments) => torture::run(arguments)?,
         Bench::TortureGateway(role) => role.run().map(|()| true)?,
