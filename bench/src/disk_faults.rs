@@ -6,13 +6,12 @@
 
 mod figures;
 mod grid;
-mod strace;
 mod trial;
 
 use anyhow::Result;
 use clap::Args;
 
-use crate::{machine::Machine, options::Output, report};
+use crate::{machine::Machine, options::Output, report, strace};
 
 /// The name in result lines.
 const BENCH: &str = "disk-faults";

@@ -18,7 +18,8 @@ use crate::{
     statistics::{median, percentile},
     strangers::gateway::{Gateway, Home},
 };
-use pulse::{Pulse, Seen};
+pub(crate) use pulse::Pulse;
+use pulse::Seen;
 
 /// The name in result lines.
 const BENCH: &str = "latency";

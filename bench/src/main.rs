@@ -9,6 +9,7 @@ mod clock;
 mod disk_faults;
 mod drain;
 mod fairness;
+mod faults;
 mod fill;
 mod idle;
 mod journal;
@@ -19,6 +20,7 @@ mod many;
 mod marks;
 mod meter;
 mod mqtt;
+mod numbered;
 mod options;
 mod path;
 mod process;
@@ -29,8 +31,11 @@ mod render;
 mod report;
 mod start_up;
 mod statistics;
+mod strace;
 mod strangers;
 mod syscalls;
+mod tags;
+mod tmpfs;
 mod torture;
 mod transport;
 mod workload;
@@ -116,6 +121,13 @@ enum Bench {
     Journal(journal::Arguments),
     /// What a gateway makes of a disk that fails: each call, each place, and what becomes of the records.
     DiskFaults(disk_faults::Arguments),
+    /// What a gateway and its senders make of a machine that fails elsewhere than at its disk (needs root, strace and cc).
+    Faults(faults::Arguments),
+    /// Whether refusing a packet takes as many instructions wherever its tag is wrong (needs valgrind).
+    Tags(tags::Arguments),
+    /// Refuses a packet, for `tags`.
+    #[command(hide = true)]
+    RefuseOnly(tags::RefuseRole),
     /// The `tallylink` program, for benches that need a gateway in a process of its own.
     #[command(hide = true)]
     Tallylink(strangers::Tallylink),
@@ -173,6 +185,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Bench::StartUp(arguments) => start_up::run(arguments)?,
         Bench::OpenOutbox(open) => open.run().map(|()| true)?,
         Bench::DiskFaults(arguments) => disk_faults::run(arguments)?,
+        Bench::Faults(arguments) => faults::run(arguments)?,
+        Bench::Tags(arguments) => tags::run(arguments)?,
+        Bench::RefuseOnly(role) => role.run().map(|()| true)?,
         Bench::Tallylink(tallylink) => return Ok(tallylink.run()),
         Bench::Torture(arguments) => torture::run(arguments)?,
         Bench::TortureGateway(role) => role.run().map(|()| true)?,

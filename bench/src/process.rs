@@ -14,6 +14,19 @@ use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) use conversation::Conversation;
 
+/// A command as the last argument of another, which then runs it: in its directory and environment.
+pub(crate) fn inside(mut outer: Command, command: &Command) -> Command {
+    outer.arg(command.get_program()).args(command.get_args());
+    outer.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(path) = env::var_os("PATH") {
+        outer.env("PATH", path);
+    }
+    if let Some(directory) = command.get_current_dir() {
+        outer.current_dir(directory);
+    }
+    outer
+}
+
 /// A running process. It is killed when nobody has it any more.
 pub(crate) struct Process {
     child: Child,

@@ -141,7 +141,7 @@ fn a_thread_that_pushes_allocates_nothing_for_a_record() {
     });
     let sender = Sender::connect(&to, PeerId([1; 8]), KeyId(0), Psk::from_bytes([7; 16])).unwrap();
     let mut stream = sender.open("s").unwrap();
-    let mut push = |count| measure(|| (0..count).for_each(|_| drop(stream.push(&RECORD).unwrap()))).count_total;
+    let mut push = |count| measure(|| (0..count).for_each(|_| _ = stream.push(&RECORD).unwrap())).count_total;
     push(WARM_UP);
     assert_eq!(push(RECORDS), 0);
     stream.flush(PATIENCE).unwrap();

@@ -50,7 +50,7 @@ proptest! {
 }
 
 #[test]
-fn an_altered_packet_is_refused_and_leaves_no_plaintext() {
+fn f23_an_altered_packet_is_refused_and_leaves_no_plaintext() {
     for suite in Suite::ALL {
         let right = key(&AwsLc, suite, [1; 32]);
         let mut sealed = [0x77; 61];

@@ -10,17 +10,15 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::{
-    grid::{Fault, Place, What},
-    strace::{Attached, around},
-};
+use super::grid::{Fault, Place, What};
 use crate::{
     clock,
+    numbered::{self, RECORD},
+    strace::{Attached, around},
     strangers::gateway::{Gateway, Home},
+    tmpfs::{self, Tmpfs},
 };
 
-/// Bytes of a record.
-const RECORD: usize = 1_000;
 /// Records before the fault, across it and after it. The middle fills two segments.
 const RECORDS: (usize, usize, usize) = (100, 2_500, 100);
 /// How long a fault lasts that lasts.
@@ -98,7 +96,7 @@ fn while_running(fault: &Fault) -> Result<Outcome> {
     let lasts = fault.place == Place::Lasting;
     match &fault.what {
         What::Inject(inject) => {
-            let attached = Attached::to(stage.gateway()?.pid(), inject)?;
+            let attached = Attached::to(stage.gateway()?.pid(), inject, Path::new("/dev/null"))?;
             stage.give(RECORDS.1)?;
             if lasts {
                 thread::sleep(LASTS);
@@ -120,9 +118,7 @@ fn while_running(fault: &Fault) -> Result<Outcome> {
             stage.give(RECORDS.1)?;
         }
         What::Full => {
-            let filler = stage.home.path("data/filler");
-            let mut file = fs::File::create(&filler)?;
-            while file.write_all(&[0; 4096]).is_ok() {}
+            let filler = tmpfs::fill(&stage.home.path("data"))?;
             stage.give(RECORDS.1)?;
             thread::sleep(LASTS);
             fs::remove_file(&filler)?;
@@ -151,7 +147,7 @@ struct Stage {
     given: Vec<u8>,
     /// So much of it was taken away on purpose.
     forgotten: usize,
-    _mounted: Option<Mounted>,
+    _mounted: Option<Tmpfs>,
     home: Home,
 }
 
@@ -166,27 +162,12 @@ impl Drop for Sender {
     }
 }
 
-/// A file system that is gone when this goes out of scope.
-struct Mounted(PathBuf);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 impl Stage {
     fn set(small: Option<&str>) -> Result<Self> {
         let home = Home::new()?;
         let mut mounted = None;
         if let Some(size) = small {
-            let at = home.path("data");
-            fs::create_dir(&at)?;
-            let options = format!("size={size},mode=700");
-            let mut mount = Command::new("mount");
-            mount.args(["-t", "tmpfs", "-o", &options, "tallylink-bench"]).arg(&at);
-            ensure!(mount.status()?.success(), "a tmpfs cannot be mounted; run this as root");
-            mounted = Some(Mounted(at));
+            mounted = Some(Tmpfs::mount(home.path("data"), size)?);
         }
         home.add_peer("roof")?;
         fs::write(home.path("tallylink.toml"), CONFIG)?;
@@ -220,9 +201,9 @@ impl Stage {
     fn give(&mut self, records: usize) -> Result<()> {
         let input = self.input.as_mut().context("the sender has its whole input")?;
         for _ in 0..records {
-            let record = format!("{:0width$}\n", self.given.len() / RECORD, width = RECORD - 1);
-            self.given.extend_from_slice(record.as_bytes());
-            input.write_all(record.as_bytes())?;
+            let record = numbered::record(self.given.len() / RECORD);
+            self.given.extend_from_slice(&record);
+            input.write_all(&record)?;
         }
         Ok(input.flush()?)
     }
@@ -279,25 +260,12 @@ impl Stage {
         outcome.stuck = !sent || !told.ready;
         let kept = self.given.get(self.forgotten..).unwrap_or_default();
         // What is stored is seen by others a moment later, where that could not be told at once.
-        (outcome.lost, outcome.repeated) = compare(kept, &self.stored()?);
+        (outcome.lost, outcome.repeated) = numbered::compare(kept, &self.stored()?);
         while outcome.lost > 0 && since.elapsed() < STUCK {
             thread::sleep(Duration::from_millis(100));
-            (outcome.lost, outcome.repeated) = compare(kept, &self.stored()?);
+            (outcome.lost, outcome.repeated) = numbered::compare(kept, &self.stored()?);
         }
         self.gateway()?.stop()?;
         Ok(outcome)
     }
-}
-
-/// Records that are not there, and those that are there more than once or out of order.
-fn compare(given: &[u8], stored: &[u8]) -> (u64, u64) {
-    let mut stored = stored.chunks(RECORD).peekable();
-    let mut lost = 0;
-    for record in given.chunks(RECORD) {
-        match stored.next_if(|next| *next == record) {
-            Some(_) => {}
-            None => lost += 1,
-        }
-    }
-    (lost, stored.count() as u64)
 }

@@ -78,13 +78,11 @@ impl World {
 
 impl Land {
     fn new(end: End) -> Result<Self> {
-        thread::scope(|scope| scope.spawn(|| Self::found(end)).join()).map_err(|_| anyhow!("a thread panicked"))?
+        let namespace = Namespace::new()?;
+        namespace.clone().within(|| Self::found(namespace, end))
     }
 
-    /// Leaves this thread in the new namespace, so it is one that ends.
-    fn found(end: End) -> Result<Self> {
-        unshare(CloneFlags::CLONE_NEWNET).context("this system makes no network namespaces")?;
-        let namespace = File::open("/proc/thread-self/ns/net").context("/proc/thread-self/ns/net")?;
+    fn found(namespace: Namespace, end: End) -> Result<Self> {
         let device = DeviceBuilder::new()
             .name("lab")
             .ipv4(addresses::v4(end), addresses::V4_PREFIX, None)
@@ -96,7 +94,7 @@ impl Land {
             .context("cannot make a TUN device (/dev/net/tun)")?;
         device.set_nonblocking(true)?;
         settle(end)?;
-        Ok(Self { namespace: Namespace(Arc::new(namespace.into())), device, end })
+        Ok(Self { namespace, device, end })
     }
 
     fn place(&self, v6: bool) -> Place {
@@ -118,11 +116,7 @@ impl Land {
     /// The number at place `at` behind the name of a line, in a table of the namespace's own.
     fn count(&self, table: &str, named: impl Fn(&str) -> Option<&str>, at: usize) -> Result<u64> {
         let path = format!("/proc/thread-self/net/{table}");
-        let read = || -> Result<String> {
-            self.namespace.enter()?;
-            fs::read_to_string(&path).context("the kernel keeps no accounts")
-        };
-        let text = thread::scope(|scope| scope.spawn(read).join()).map_err(|_| anyhow!("a thread panicked"))??;
+        let text = self.namespace.within(|| fs::read_to_string(&path).context("the kernel keeps no accounts"))?;
         let rest = text.lines().find_map(|line| named(line.trim_start()));
         let number = rest.and_then(|rest| rest.split_whitespace().nth(at)?.parse().ok());
         number.with_context(|| format!("not the numbers that are expected in {path}"))
@@ -143,6 +137,26 @@ fn settle(end: End) -> Result<()> {
 }
 
 impl Namespace {
+    /// An empty one.
+    pub(crate) fn new() -> Result<Self> {
+        // The thread stays in it, so it is one that ends.
+        let found = || -> Result<Self> {
+            unshare(CloneFlags::CLONE_NEWNET).context("this system makes no network namespaces")?;
+            let namespace = File::open("/proc/thread-self/ns/net").context("/proc/thread-self/ns/net")?;
+            Ok(Self(Arc::new(namespace.into())))
+        };
+        thread::scope(|scope| scope.spawn(found).join()).map_err(|_| anyhow!("a thread panicked"))?
+    }
+
+    /// Does something in it, and processes and threads that this starts begin there.
+    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        let there = || {
+            self.enter()?;
+            work()
+        };
+        thread::scope(|scope| scope.spawn(there).join()).map_err(|_| anyhow!("a thread panicked"))?
+    }
+
     /// Moves the calling thread there; threads that it starts from then on begin there.
     pub(crate) fn enter(&self) -> io::Result<()> {
         Ok(move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))?)

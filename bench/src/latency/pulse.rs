@@ -18,7 +18,7 @@ const PERIOD: Duration = Duration::from_millis(2);
 /// Without any news for so long it hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) struct Pulse {
+pub(crate) struct Pulse {
     network: Network<Ear>,
     stream: OutIx,
     random: SplitMix64,
@@ -28,14 +28,14 @@ pub(super) struct Pulse {
 
 /// Milliseconds from push to each confirmation, ascending.
 #[derive(Default)]
-pub(super) struct Seen {
-    pub(super) received: Vec<f64>,
-    pub(super) stored: Vec<f64>,
-    pub(super) sessions_ended: u64,
+pub(crate) struct Seen {
+    pub(crate) received: Vec<f64>,
+    pub(crate) stored: Vec<f64>,
+    pub(crate) sessions_ended: u64,
 }
 
 impl Pulse {
-    pub(super) fn start(key: &Provided, gateway: SocketAddr, seed: u64) -> Result<Self> {
+    pub(crate) fn start(key: &Provided, gateway: SocketAddr, seed: u64) -> Result<Self> {
         let settings = Settings { listen: (Ipv4Addr::LOCALHOST, 0).into(), ..Settings::sender() };
         let mut network = Network::new(&settings, Ear::default())?;
         let peer = network.add_peer(key.device())?;
@@ -46,7 +46,7 @@ impl Pulse {
     }
 
     /// Pushes so many records, and returns when the last is STORED.
-    pub(super) fn beat(&mut self, records: u64) -> Result<Seen> {
+    pub(crate) fn beat(&mut self, records: u64) -> Result<Seen> {
         let (first, end) = (self.next, self.next + records);
         let mut pushed: Vec<Instant> = Vec::with_capacity(records as usize);
         let (mut seen, mut due, mut news) = (Seen::default(), clock::wall(), clock::wall());

@@ -1,7 +1,7 @@
 //! What the attacks came to, and what they may come to.
 use std::collections::BTreeSet;
 
-use super::{BENCH, attack::Attack};
+use super::{BENCH, attack::Attack, flood::Flooded, mirror::Mirrored};
 use crate::{
     marks::{Bound, Mark},
     report::Figure,
@@ -16,6 +16,14 @@ const ANSWERED: &str = "bytes_sent_per_byte_received";
 const GROWN: &str = "memory_grown";
 const NAMELESS: &str = "datagrams_without_a_reason";
 const UNGIVEN: &str = "expected_reasons_not_given";
+
+const FLOODS: &str = "floods from 65,000 addresses";
+const LINES: &str = "log_lines";
+const P99_RATIO: &str = "p99_to_stored_beside_to_alone";
+const SERVED: &str = "served_after";
+const MIRRORS: &str = "what is sent on, or back";
+const DIFFERS: &str = "journal_differs";
+const ANSWERS: &str = "answers_in_a_row";
 
 /// KiB by which the memory in use may differ: pages that are touched for the first time, however many datagrams come.
 const GROWN_MOST: f64 = 1024.0;
@@ -91,4 +99,60 @@ fn nameless(attack: &Attack) -> Option<f64> {
 
 fn ungiven(attack: &Attack) -> usize {
     attack.expected.iter().filter(|why| attack.counted("discarded", why).unwrap_or(0) == 0).count()
+}
+
+/// Two tables: the floods, and the mirrors.
+pub(super) fn of_floods(floods: &[Flooded], mirrored: &Mirrored) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut figure = |case: &str, side: &str, metric: &str, unit: &str, value: f64| {
+        let (bench, case, side) = (BENCH.into(), case.into(), side.into());
+        figures.push(Figure { bench, case, side, metric: metric.into(), value, unit: unit.into(), ratio: None });
+    };
+    for flood in floods {
+        let mut figure = |metric: &str, unit: &str, value| figure(FLOODS, flood.name, metric, unit, value);
+        figure("datagrams_sent", "", flood.sent as f64);
+        figure("datagrams_received", "", flood.received as f64);
+        figure("received_a_second", "", flood.received as f64 / flood.seconds);
+        figure("bytes_received", "B", flood.bytes_received as f64);
+        figure("bytes_sent", "B", flood.bytes_sent as f64);
+        figure(ANSWERED, "", flood.bytes_sent as f64 / flood.bytes_received as f64);
+        figure(GROWN, "KiB", flood.grown as f64 / 1024.0);
+        figure(LINES, "", flood.log_lines as f64);
+        if let Some((alone, beside)) = flood.p99 {
+            figure("p99_to_stored_alone", "ms", alone);
+            figure("p99_to_stored_beside", "ms", beside);
+            figure(P99_RATIO, "", beside / alone);
+        }
+        if let Some(seconds) = flood.served_after {
+            figure(SERVED, "s", seconds);
+        }
+    }
+    let Mirrored { journal_differs, carried, answers_most } = mirrored;
+    figure(MIRRORS, "a device's packets to itself", DIFFERS, "", f64::from(*journal_differs));
+    figure(MIRRORS, "from gateway to gateway", "datagrams_carried", "", *carried as f64);
+    figure(MIRRORS, "from gateway to gateway", ANSWERS, "", *answers_most as f64);
+    figures
+}
+
+pub(super) fn marks_of_floods() -> Vec<Mark> {
+    let mark = |(case, side, metric, bound): (&str, &str, &str, _)| Mark {
+        case: case.into(),
+        side: side.into(),
+        metric: metric.into(),
+        bound: Bound::AtMost(bound),
+    };
+    let [unpaced, paced] = ["unpaced", "at half the rate"];
+    let marks = [
+        (FLOODS, paced, ANSWERED, 1.0),
+        (FLOODS, paced, GROWN, GROWN_MOST),
+        (FLOODS, paced, LINES, 100.0),
+        (FLOODS, paced, P99_RATIO, 3.0),
+        (FLOODS, unpaced, ANSWERED, 1.0),
+        (FLOODS, unpaced, LINES, 100.0),
+        (FLOODS, unpaced, SERVED, 5.0),
+        (MIRRORS, "a device's packets to itself", DIFFERS, 0.0),
+        // One answers; who is answered does not answer that.
+        (MIRRORS, "from gateway to gateway", ANSWERS, 1.0),
+    ];
+    marks.map(mark).into()
 }

@@ -24,6 +24,8 @@ pub(super) struct Noise<'c> {
     data: &'c [u8],
     /// A HELLO.
     hello: &'c [u8],
+    /// How many ways there are to make one: the last replays what was captured, unchanged.
+    ways: u64,
 }
 
 impl<'c> Noise<'c> {
@@ -32,13 +34,18 @@ impl<'c> Noise<'c> {
         let data =
             find(|datagram| datagram.first().is_some_and(|first| *first != 0)).context("no DATA was captured")?;
         let hello = find(|datagram| datagram.starts_with(&kind::HELLO)).context("no HELLO was captured")?;
-        Ok(Self { random: SplitMix64(seed), capture, data: &data[..5], hello: &hello[..HELLO_CORE] })
+        Ok(Self { random: SplitMix64(seed), capture, data: &data[..5], hello: &hello[..HELLO_CORE], ways: 6 })
+    }
+
+    /// The same, with captured datagrams as they are among them.
+    pub(super) fn with_replays(seed: u64, capture: &'c [Vec<u8>]) -> Result<Self> {
+        Ok(Self { ways: 7, ..Self::new(seed, capture)? })
     }
 
     /// Makes the next one.
     pub(super) fn fill(&mut self, datagram: &mut Vec<u8>) {
         datagram.clear();
-        match self.below(6) {
+        match self.below(self.ways) {
             0 => {}
             1 => datagram.extend_from_slice(BEGINNINGS[self.below(BEGINNINGS.len() as u64) as usize]),
             // The label of a session that lives.
@@ -52,7 +59,8 @@ impl<'c> Noise<'c> {
                 }
             }
             4 => return self.flipped(datagram),
-            _ => return self.cut(datagram),
+            5 => return self.cut(datagram),
+            _ => return datagram.extend_from_slice(self.captured()),
         }
         let len = self.below(LARGEST + 1) as usize;
         while datagram.len() < len {

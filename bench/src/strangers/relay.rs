@@ -17,16 +17,28 @@ const TICK: Duration = Duration::from_millis(20);
 /// No datagram is larger.
 const LARGEST: usize = 1 << 16;
 
+/// Datagrams in their order.
+type Capture = Vec<Vec<u8>>;
+
 /// A relay with two threads, one for each direction.
 pub(super) struct Relay {
     pub(super) address: SocketAddr,
     over: Arc<AtomicBool>,
-    outward: JoinHandle<io::Result<Vec<Vec<u8>>>>,
-    homeward: JoinHandle<io::Result<()>>,
+    outward: JoinHandle<io::Result<Capture>>,
+    homeward: JoinHandle<io::Result<Capture>>,
 }
 
 impl Relay {
     pub(super) fn to(gateway: SocketAddr) -> Result<Self> {
+        Self::between(gateway, false)
+    }
+
+    /// The sender also gets back what it sends.
+    pub(super) fn reflecting(gateway: SocketAddr) -> Result<Self> {
+        Self::between(gateway, true)
+    }
+
+    fn between(gateway: SocketAddr, reflects: bool) -> Result<Self> {
         let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let back = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         back.connect(gateway)?;
@@ -44,6 +56,9 @@ impl Relay {
                 pass(&front, &over, |datagram, from| {
                     *sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(from);
                     capture.push(datagram.to_vec());
+                    if reflects {
+                        front.send_to(datagram, from)?;
+                    }
                     back.send(datagram).map(drop)
                 })?;
                 Ok(capture)
@@ -52,21 +67,35 @@ impl Relay {
         let homeward = {
             let over = Arc::clone(&over);
             thread::Builder::new().name("homeward".into()).spawn(move || {
-                pass(&back, &over, |datagram, _| match *sender.lock().unwrap_or_else(PoisonError::into_inner) {
-                    Some(sender) => front.send_to(datagram, sender).map(drop),
-                    None => Ok(()),
-                })
+                let mut capture = Vec::new();
+                pass(&back, &over, |datagram, _| {
+                    capture.push(datagram.to_vec());
+                    match *sender.lock().unwrap_or_else(PoisonError::into_inner) {
+                        Some(sender) => front.send_to(datagram, sender).map(drop),
+                        None => Ok(()),
+                    }
+                })?;
+                Ok(capture)
             })?
         };
         Ok(Self { address, over, outward, homeward })
     }
 
     /// Ends it and returns what the sender sent.
-    pub(super) fn capture(self) -> Result<Vec<Vec<u8>>> {
+    pub(super) fn capture(self) -> Result<Capture> {
+        self.end().map(|(sent, _)| sent)
+    }
+
+    /// Ends it and returns what either side sent, the sender first.
+    pub(super) fn capture_both(self) -> Result<Capture> {
+        self.end().map(|(sent, answered)| [sent, answered].concat())
+    }
+
+    fn end(self) -> Result<(Capture, Capture)> {
         self.over.store(true, Ordering::Relaxed);
         let panicked = |_| anyhow!("a thread panicked");
-        self.homeward.join().map_err(panicked)??;
-        Ok(self.outward.join().map_err(panicked)??)
+        let answered = self.homeward.join().map_err(panicked)??;
+        Ok((self.outward.join().map_err(panicked)??, answered))
     }
 }
 

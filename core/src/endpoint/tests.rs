@@ -6,8 +6,8 @@ use super::Endpoint;
 use crate::crypto::{Psk, Soft, SoftKey, Suite, Suites};
 use crate::wire::{DataHeader, Open, number};
 use crate::{
-    Accept, Batch, BootSeed, Config, Deliver, Ecn, End, Epoch, EpochSource, Fault, Fixed, Full, Handled, InIx, Instant,
-    KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal, Storage,
+    Accept, Batch, BootSeed, Config, Deliver, Discard, Ecn, End, Epoch, EpochSource, Fault, Fixed, Full, Handled, InIx,
+    Instant, KeyId, Name, OutIx, Path, PeerId, PeerIx, Provision, Refusal, Storage,
 };
 use std::vec;
 use std::vec::Vec;
@@ -170,7 +170,7 @@ fn limits(world: &mut World) -> (u64, u64) {
 }
 
 #[test]
-fn the_device_renews_a_session_that_nears_its_limit() {
+fn f24_the_device_renews_a_session_that_nears_its_limit() {
     let mut world = World::new();
     world.push();
     let (soft, hard) = limits(&mut world);
@@ -187,7 +187,7 @@ fn the_device_renews_a_session_that_nears_its_limit() {
 
 /// The gateway's packets are counted by the device, which alone can renew.
 #[test]
-fn the_device_renews_when_the_gateways_direction_nears_its_limit() {
+fn f24_the_device_renews_when_the_gateways_direction_nears_its_limit() {
     let mut world = World::new();
     world.push();
     let (soft, _) = limits(&mut world);
@@ -200,7 +200,7 @@ fn the_device_renews_when_the_gateways_direction_nears_its_limit() {
 }
 
 #[test]
-fn without_a_new_session_sending_stops_at_the_limit() {
+fn f24_without_a_new_session_sending_stops_at_the_limit() {
     let mut world = World::new();
     world.push();
     let (_, hard) = limits(&mut world);
@@ -216,4 +216,27 @@ fn without_a_new_session_sending_stops_at_the_limit() {
     world.no_hello = false;
     world.pass(100_000_000);
     assert_eq!(world.gateway.inbox.next, 21, "nothing is lost");
+}
+
+/// Only what is authentic counts: packets that claim numbers beyond the limit do not renew the session, and end none.
+#[test]
+fn f24_forged_packets_force_neither_limit() {
+    let mut world = World::new();
+    world.push();
+    let (soft, _) = limits(&mut world);
+    world.pretend_sent_up(soft - 100);
+    world.device.endpoint.push(world.now, STREAM, &[0x55; 20]).expect("there is room");
+    let sealed = transmit(&mut world.device, world.now).pop().expect("a packet");
+    let header = DataHeader::parse(&sealed).expect("a packet of the session");
+    for number in soft..soft + 100 {
+        let (mut forged, bytes) = (sealed.clone(), number.to_be_bytes());
+        forged[header.len() - header.number_len..header.len()].copy_from_slice(&bytes[8 - header.number_len..]);
+        assert_eq!(take(&mut world.gateway, world.now, &mut forged), None);
+    }
+    for _ in 0..10 {
+        world.push();
+    }
+    assert_eq!(world.gateway.endpoint.counters().discarded(Discard::Forged), 100);
+    assert_eq!(world.gateway.endpoint.totals().sessions, 1);
+    assert_eq!(world.gateway.inbox.next, 12, "what was lost came again");
 }

@@ -79,7 +79,7 @@ proptest! {
     ) {
         let bytes = packed(&sizes);
         let len = bytes.len() + spare;
-        let start = ((len * usize::from(at_share)) >> 16) as u32;
+        let start = ((len as u64 * u64::from(at_share)) >> 16) as u32;
         let ring = ring_with(len, start, &bytes);
         let stored: Vec<u32> = sizes.iter().map(|s| stored(*s).len() as u32).collect();
         // The first record may have been begun by an earlier packet, at least MIN_PART bytes of it.
@@ -103,7 +103,7 @@ proptest! {
     fn spans_are_sums(sizes in prop::collection::vec(0usize..300, 1..20), at_share: u16, spare in 0usize..9) {
         let bytes = packed(&sizes);
         let len = bytes.len() + spare;
-        let at = ((len * usize::from(at_share)) >> 16) as u32;
+        let at = ((len as u64 * u64::from(at_share)) >> 16) as u32;
         let ring = ring_with(len, at, &bytes);
         for count in 0..=sizes.len() {
             prop_assert_eq!(span(&ring, at, count as u64) as usize, packed(&sizes[..count]).len());

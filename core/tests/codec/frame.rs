@@ -37,7 +37,7 @@ proptest! {
 
     /// F17: no truncation is taken for a whole frame.
     #[test]
-    fn every_beginning_of_a_frame_is_refused(draw in draw(), lent in lent()) {
+    fn f17_every_beginning_of_a_frame_is_refused(draw in draw(), lent in lent()) {
         let frame = frame(draw, &lent);
         prop_assume!(!matches!(frame, Frame::Padding(_)));
         let bytes = written(&frame);

@@ -33,7 +33,7 @@ fn what_is_above_the_largest_has_no_encoding() {
 
 /// F18: one spelling per value.
 #[test]
-fn every_longer_form_is_refused() {
+fn f18_every_longer_form_is_refused() {
     for value in EDGES {
         for length in [2usize, 4, 8] {
             if length <= len(value) || (length < 8 && value >> (8 * length - 2) != 0) {
@@ -48,7 +48,7 @@ fn every_longer_form_is_refused() {
 
 /// F17: a varint that is cut short is refused.
 #[test]
-fn every_beginning_is_refused() {
+fn f17_every_beginning_is_refused() {
     for value in EDGES {
         let encoded = encode(value).unwrap();
         for cut in 0..encoded.as_slice().len() {

@@ -46,7 +46,7 @@ fn ended(node: &mut Node, result: Result<tallylink_core::Handled, Discard>, faul
 }
 
 #[test]
-fn each_malformed_frame_ends_the_session_and_nothing_else() {
+fn f17_each_malformed_frame_ends_the_session_and_nothing_else() {
     let vectors = include_str!("../vectors/wire-malformed.hex");
     let frames: Vec<_> = vectors.lines().filter_map(|line| line.strip_prefix("wire = ")).collect();
     assert_eq!(frames.len(), 27);
@@ -57,7 +57,7 @@ fn each_malformed_frame_ends_the_session_and_nothing_else() {
 }
 
 #[test]
-fn each_truncation_of_a_good_packet_is_refused_or_harmless() {
+fn f17_each_truncation_of_a_good_packet_is_refused_or_harmless() {
     let whole = bytes_of(&[
         Frame::Open(open(2)),
         Frame::Chunk(chunk(2, 0, &[3, 1, 2, 3])),
@@ -97,7 +97,7 @@ fn a_record_above_the_limit_that_was_stated() {
 }
 
 #[test]
-fn a_size_varint_that_is_cut_or_not_minimal() {
+fn f18_a_size_varint_that_is_cut_or_not_minimal() {
     for bytes in [&[0x40][..], &[0x40, 0x05, 0, 0, 0, 0, 0]] {
         ends_with(Fault::BadFrame, &bytes_of(&[Frame::Chunk(chunk(1, 0, bytes))]), "CHUNK");
     }
@@ -133,7 +133,7 @@ fn a_contradiction_among_held_chunks() {
 }
 
 #[test]
-fn record_numbers_above_the_largest() {
+fn f18_record_numbers_above_the_largest() {
     let last = tallylink_core::LARGEST_NUMBER;
     let (mut gateway, mut device) = live();
     let far = Open { first: last, ..open(1) };

@@ -12,7 +12,7 @@ fn elsewhere() -> SocketAddr {
 }
 
 #[test]
-fn a_wrong_key_an_unknown_peer_and_an_unknown_key_id_get_no_answer() {
+fn f21_f23_a_wrong_key_an_unknown_peer_and_an_unknown_key_id_look_the_same_outside() {
     let mut gateway = lone(End::Gateway, small_config());
     let good = hello(1, 1, 3, WIDE);
     let cases = [
@@ -66,7 +66,7 @@ fn every_altered_bit_of_a_sealed_packet_is_noticed() {
 
 /// F23: nothing of a packet that does not verify can be read afterwards.
 #[test]
-fn the_bytes_of_a_forged_packet_are_wiped() {
+fn f23_the_bytes_of_a_forged_packet_are_wiped() {
     let mut gateway = lone(End::Gateway, small_config());
     let mut device = Raw::device(&mut gateway, 0, 1, WIDE);
     device.go_live(&mut gateway, 0);
@@ -77,7 +77,7 @@ fn the_bytes_of_a_forged_packet_are_wiped() {
 }
 
 #[test]
-fn random_datagrams_change_nothing_and_get_back_less_than_they_bring() {
+fn f21_random_datagrams_change_nothing_and_get_back_less_than_they_bring() {
     let mut pair = pair_with_a_record();
     pair.run_until_stored(1, 1_000_000);
     pair.run(pair.now + 10_000_000);
@@ -109,7 +109,7 @@ fn random_datagrams_change_nothing_and_get_back_less_than_they_bring() {
 
 /// A flood of packets with labels that nobody knows must not keep the answers to HELLO away.
 #[test]
-fn a_flood_of_unknown_labels_locks_no_device_out() {
+fn f21_a_flood_of_unknown_labels_locks_no_device_out() {
     let mut gateway = lone(End::Gateway, Config { replies_per_second: 10, ..small_config() });
     let mut hints = 0;
     for i in 0..1000u32 {
@@ -126,7 +126,7 @@ fn a_flood_of_unknown_labels_locks_no_device_out() {
 
 /// A captured HELLO is genuine, and is answered whoever sends it: not so often that the others go without.
 #[test]
-fn a_flood_of_replayed_hellos_locks_no_other_device_out() {
+fn f21_a_flood_of_replayed_hellos_locks_no_other_device_out() {
     let mut fleet = crate::support::Fleet::new(&small_config(), 2, 2, 1 << 14);
     let replayed = hello_packet(&hello(1, 1, 3, WIDE), KEY);
     let mut answers = 0;

@@ -9,6 +9,7 @@
 //! | [`host_port`] | where a gateway can be reached |
 //! | [`keystore`] | peers and their keys on disk, and following them while they change |
 //! | [`private_file`] | files that only their owner may read |
+//! | [`records`] | an input taken apart into lines or frames |
 
 pub mod config;
 mod exit;
@@ -18,6 +19,7 @@ pub mod keystore;
 mod peer_id;
 mod peer_name;
 pub mod private_file;
+pub mod records;
 mod secret;
 
 pub use crate::exit::Exit;

@@ -1,4 +1,4 @@
-//! Replays the fuzzers' committed corpora over the files that people write.
+//! Replays the fuzzers' committed corpora over the files and the input that people write.
 
 #[path = "../../../fuzz/src/files/mod.rs"]
 pub mod files;
@@ -23,4 +23,9 @@ fn the_corpus_of_keystore_breaks_no_rule() {
 #[test]
 fn the_corpus_of_host_port_breaks_no_rule() {
     replay::replay(TOP, "host_port", files::host_port);
+}
+
+#[test]
+fn the_corpus_of_ingest_breaks_no_rule() {
+    replay::replay(TOP, "ingest", files::ingest);
 }

@@ -31,7 +31,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::device::{DeviceKey, Form};
 use crate::host_port::HostPort;
 use crate::keystore::{KeyStore, NewPeer};
-use crate::{Error, clock, peer, private_file};
+use crate::{Error, clock, log, peer, private_file};
 use plan::{KILLS, Plan};
 use processes::{Gateway, Senders};
 use relay::{Impairment, Relay};
@@ -134,7 +134,7 @@ fn carry(plan: &Plan, dir: &Path, gateway: &mut Gateway, senders: &mut Senders, 
 
 /// One line of how it goes.
 fn say(line: &str) {
-    eprintln!("{line}");
+    log::say(format_args!("{line}"));
 }
 
 /// A new directory, for its owner only: the one that was named, or one of its own in it or among temporary files.

@@ -145,7 +145,7 @@ impl Ingest {
     /// To standard output; where datagrams go there, to standard error.
     fn say(&self, text: String) -> Result<(), Error> {
         if self.stdout.is_some() {
-            eprint!("{text}");
+            log::say(format_args!("{}", text.trim_end()));
             return Ok(());
         }
         peer::print(&text)

@@ -21,6 +21,8 @@
 //! | [`serve`] | the gateway |
 //! | [`status`] | asking the gateway how it is |
 
+#![deny(clippy::print_stderr, clippy::print_stdout)] // Both panic where the other end takes nothing.
+
 pub mod check;
 pub mod cli;
 mod clock;
@@ -61,7 +63,7 @@ pub fn main() -> ExitCode {
     match cli.run() {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("tallylink: {error}");
+            log::say(format_args!("tallylink: {error}"));
             error.exit().into()
         }
     }

@@ -1,6 +1,7 @@
 //! Messages for whoever runs the gateway, on standard error.
 
-use std::io;
+use std::fmt;
+use std::io::{self, Write as _};
 
 use tracing::level_filters::LevelFilter;
 
@@ -20,6 +21,14 @@ pub(crate) fn start(level: Level) {
         .with_max_level(level)
         .with_writer(io::stderr)
         .with_target(false)
+        // It would say so on standard error, which is what failed, and panic.
+        .log_internal_errors(false)
         .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
         .try_init();
+}
+
+/// One line for a person. Where standard error takes nothing, because its disk is full or its reader is gone, nobody is left to
+/// tell: it is not a reason to end.
+pub(crate) fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use crate::device::Form;
 use crate::keystore::{Damaged, Editor, KeyId, KeyStore};
-use crate::{Error, clock};
+use crate::{Error, clock, log};
 
 /// What to do with peers. A running gateway takes every change up at once.
 #[derive(Debug, Subcommand)]
@@ -152,13 +152,13 @@ fn warn_of_damage(store: &KeyStore, damaged: &[Damaged], what_was_done: &str) {
     const SHOWN: usize = 8;
     for Damaged { line, reason, .. } in damaged.iter().take(SHOWN) {
         let file = store.file();
-        eprintln!(
+        log::say(format_args!(
             "tallylink: warning: {}, line {line} cannot be read ({reason}) and is {what_was_done}; if a peer is \
              missing from `tallylink peer list`, add it again",
             file.display()
-        );
+        ));
     }
     if let more @ 1.. = damaged.len().saturating_sub(SHOWN) {
-        eprintln!("tallylink: warning: {more} more lines cannot be read");
+        log::say(format_args!("tallylink: warning: {more} more lines cannot be read"));
     }
 }

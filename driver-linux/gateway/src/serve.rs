@@ -53,7 +53,7 @@ use bridge::Bridge;
 use disk::{Absent, Disk};
 use ingest::Ingest;
 use report::Reporter;
-use streams::Streams;
+use streams::{Most, Streams};
 use writer::{Ways, Writer};
 
 /// The arguments of `serve`.
@@ -128,7 +128,7 @@ where
     tell(&recovery, &config.journal_dir());
 
     let (put, take) = queue::queue(usize::try_from(config.queue.0).unwrap_or(usize::MAX));
-    let streams = Streams::of(&journal, Options::default().max_streams);
+    let streams = Streams::of(&journal, most_streams(config));
     let store = KeyStore::in_data_dir(&config.data_dir());
     let more_streams = store.expected_peers().saturating_sub(streams.len() as usize);
     let (send_network, receive_network) = mpsc::channel::<Remote<Ingest>>();
@@ -210,6 +210,10 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge, journal: &
         }
     }
     Ok(())
+}
+
+fn most_streams(config: &Config) -> Most {
+    Most { of_peer: u16::try_from(config.peer_streams.0).unwrap_or(u16::MAX), of_all: Options::default().max_streams }
 }
 
 /// How the journal is kept.

@@ -68,6 +68,9 @@ keys! {
     /// How many peers can have packets under way at a time, each in about 28 KiB of memory. Any number of others may be idle,
     /// or wait for the disk; who finds no room is told so, and tries again by itself.
     active_peers: Count = "512", "16" ..= "65536";
+    /// How many streams one peer can have, those of earlier years included; one more is refused, and its sender is told. All peers
+    /// together can have 4194304.
+    peer_streams: Count = "1024", "1" ..= "65535";
     /// How long a group of records may wait for more before it is written and synced.
     /// "0" syncs whatever is there as soon as the disk is free.
     commit_interval: Span = "2ms", "0" ..= "10s";

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use tallylink_files::records;
+
 use super::Format;
 use super::receive::Datagram;
 use super::write::Sink;
@@ -29,8 +31,7 @@ impl Sink for ToStdout {
         match self.format {
             Format::Frames => {
                 // A datagram has less than 64 KiB.
-                out.extend_from_slice(&(datagram.bytes.len() as u32).to_be_bytes());
-                out.extend_from_slice(datagram.bytes);
+                let _ = records::push_frame(out, datagram.bytes);
             }
             Format::Jsonl => {
                 let (time, from) = (clock::rfc3339_micros(datagram.arrival_us), datagram.from);

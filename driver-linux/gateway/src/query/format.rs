@@ -6,7 +6,7 @@ use tallylink_journal::{Damage, Gap, Record};
 
 use super::names::Names;
 use super::{Format, escape, gap};
-use crate::{PeerId, clock, hex};
+use crate::{PeerId, clock, hex, log};
 
 /// What is written at once.
 const WRITE_BYTES: usize = 256 << 10;
@@ -82,11 +82,11 @@ impl<'n, W: Write> Printer<'n, W> {
                 write!(out, "{number},{index},{end},utf8,{reason}\r\n")
             }
             Format::Raw => {
-                eprintln!(
+                log::say(format_args!(
                     "tallylink: warning: records {index} up to, not including, {end} of stream {} of {} are missing: {reason}",
                     String::from_utf8_lossy(gap.stream).escape_debug(),
                     PeerId(gap.peer)
-                );
+                ));
                 Ok(())
             }
         }
@@ -97,10 +97,10 @@ impl<'n, W: Write> Printer<'n, W> {
         const TOLD: u64 = 8;
         self.damaged += 1;
         if self.damaged <= TOLD {
-            eprintln!(
+            log::say(format_args!(
                 "tallylink: warning: bytes {} to {} of segment {:016x} of the journal are damaged",
                 damage.from, damage.to, damage.segment
-            );
+            ));
         }
     }
 

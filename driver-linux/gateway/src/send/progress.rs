@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::watch::Reached;
+use crate::log;
 
 /// One line that changes.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl Progress {
 
     /// A line that stays, also where there is no terminal.
     pub(super) fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| log::say(format_args!("{line}")));
     }
 
     pub(super) fn finish(&self, reached: Reached) {

@@ -6,16 +6,11 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::vec;
 
-use memchr::memchr;
 use tallylink_core::wire::varint;
+use tallylink_files::records::{self, Cutter, Form};
 use tallylink_linux::sender::{DurableError, PushError};
 
 use crate::Error;
-
-/// What is read at once.
-const READ_BYTES: usize = 256 << 10;
-/// Bytes of a frame's length.
-const FRAME_HEAD: usize = 4;
 
 /// Why records end before their input does.
 #[derive(Debug, thiserror::Error)]
@@ -94,33 +89,28 @@ pub(super) struct Source {
 }
 
 enum From {
-    Stream { input: Box<dyn Read + Send>, unread: Unread, frames: bool },
+    Stream { input: Box<dyn Read + Send>, cutter: Cutter },
     Files(vec::IntoIter<PathBuf>),
-}
-
-/// Input that was read and not yet packed.
-#[derive(Debug, Default)]
-struct Unread {
-    bytes: Vec<u8>,
-    at: usize,
-    end: usize,
-    over: bool,
 }
 
 impl Source {
     /// Every line is a record, its newline included.
     pub(super) fn lines(input: Box<dyn Read + Send>, limit: Limit) -> Self {
-        Self::new(From::Stream { input, unread: Unread::default(), frames: false }, limit)
+        Self::stream(input, Form::Lines, limit)
     }
 
     /// Every record follows its length.
     pub(super) fn frames(input: Box<dyn Read + Send>, limit: Limit) -> Self {
-        Self::new(From::Stream { input, unread: Unread::default(), frames: true }, limit)
+        Self::stream(input, Form::Frames, limit)
     }
 
     /// Every file is a record.
     pub(super) fn files(files: Vec<PathBuf>, limit: Limit) -> Self {
         Self::new(From::Files(files.into_iter()), limit)
+    }
+
+    fn stream(input: Box<dyn Read + Send>, form: Form, limit: Limit) -> Self {
+        Self::new(From::Stream { input, cutter: Cutter::new(form, limit.bytes()) }, limit)
     }
 
     fn new(from: From, limit: Limit) -> Self {
@@ -155,46 +145,30 @@ impl Source {
                 *fault = pack.file(&path).err();
                 Ok(true)
             }
-            From::Stream { input, unread, frames } => {
-                if unread.over {
+            From::Stream { input, cutter } => {
+                if cutter.is_over() {
                     return Ok(false);
                 }
-                let read = unread.fill(input);
+                let read = fill(cutter, input);
                 read.map_err(|error| Fault::Read { what: "standard input".into(), error })?;
-                *fault = if *frames { pack.frames(unread) } else { pack.lines(unread) }.err();
+                *fault = pack.cut(cutter).err();
                 Ok(true)
             }
         }
     }
 }
 
-impl Unread {
-    /// Reads what there is, and moves what is left over to the front first if room is short.
-    fn fill(&mut self, input: &mut dyn Read) -> io::Result<()> {
-        if self.bytes.len() - self.end < READ_BYTES / 2 {
-            self.bytes.copy_within(self.at..self.end, 0);
-            (self.at, self.end) = (0, self.end - self.at);
-            // A record that is longer than what is read at once makes this grow, at most to the limit of records.
-            let wanted = (2 * self.end).max(READ_BYTES);
-            if self.bytes.len() < wanted {
-                self.bytes.resize(wanted, 0);
+/// Reads what there is.
+fn fill(cutter: &mut Cutter, input: &mut dyn Read) -> io::Result<()> {
+    loop {
+        match input.read(cutter.room()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(read) => {
+                cutter.filled(read);
+                return Ok(());
             }
         }
-        loop {
-            match input.read(&mut self.bytes[self.end..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-                Ok(read) => {
-                    self.end += read;
-                    self.over = read == 0;
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    fn rest(&self) -> &[u8] {
-        &self.bytes[self.at..self.end]
     }
 }
 
@@ -207,37 +181,15 @@ struct Pack<'s> {
 }
 
 impl Pack<'_> {
-    fn lines(&mut self, unread: &mut Unread) -> Result<(), Fault> {
-        let rest = &unread.bytes[unread.at..unread.end];
-        let mut at = 0;
-        while let Some(newline) = memchr(b'\n', &rest[at..]) {
-            self.record(&rest[at..=at + newline])?;
-            at += newline + 1;
-        }
-        unread.at += at;
-        if unread.over && !unread.rest().is_empty() {
-            let last = unread.at;
-            unread.at = unread.end;
-            return self.record(&unread.bytes[last..unread.end]);
-        }
-        // What is too long already need not be read to its end.
-        if unread.rest().len() > self.limit.bytes() as usize { Err(self.large()) } else { Ok(()) }
-    }
-
-    fn frames(&mut self, unread: &mut Unread) -> Result<(), Fault> {
-        while let Some((head, after)) = unread.rest().split_first_chunk::<FRAME_HEAD>() {
-            let len = u32::from_be_bytes(*head);
-            if len > self.limit.bytes() {
-                return Err(self.large());
+    fn cut(&mut self, cutter: &mut Cutter) -> Result<(), Fault> {
+        loop {
+            match cutter.cut() {
+                Ok(Some(record)) => self.record(record)?,
+                Ok(None) => return Ok(()),
+                Err(records::Fault::Large(_)) => return Err(self.large()),
+                Err(records::Fault::CutShort(_)) => return Err(Fault::CutShort(self.next())),
             }
-            let Some(record) = after.get(..len as usize) else { break };
-            self.record(record)?;
-            unread.at += FRAME_HEAD + len as usize;
         }
-        if unread.over && !unread.rest().is_empty() {
-            return Err(Fault::CutShort(self.next()));
-        }
-        Ok(())
     }
 
     fn file(&mut self, path: &PathBuf) -> Result<(), Fault> {

@@ -17,6 +17,7 @@ pub(super) fn about(subject: &str) -> &'static str {
         "socket" => "At the UDP socket",
         "protocol" => "In the protocol, all peers together",
         "journal" => "In the journal",
+        "refused" => "Streams that were refused, by the bound that was reached",
         "rollbacks" => "Outboxes or a journal older than they were, by what showed it",
         _ => "",
     }
@@ -24,7 +25,7 @@ pub(super) fn about(subject: &str) -> &'static str {
 
 /// Subjects of which each count is of one reason for the same thing.
 pub(super) fn is_by_reason(subject: &str) -> bool {
-    matches!(subject, "discarded" | "faults" | "rollbacks")
+    matches!(subject, "discarded" | "faults" | "refused" | "rollbacks")
 }
 
 type Counts = BTreeMap<String, u64>;
@@ -52,6 +53,7 @@ pub(super) fn counters(network: &Network<Ingest>, journal: JournalNow, disk: Pas
     } = *network.endpoint().totals();
     let stats = journal.stats;
     let (_, _, refused_full) = network.application().queue();
+    let refused = network.application().streams().refused();
     let rollbacks = network.application().streams().rollbacks();
     BTreeMap::from([
         (
@@ -59,6 +61,7 @@ pub(super) fn counters(network: &Network<Ingest>, journal: JournalNow, disk: Pas
             Discard::ALL.iter().map(|why| (why.name().to_owned(), core.discarded(*why))).collect(),
         ),
         ("faults".to_owned(), Fault::ALL.iter().map(|why| (why.name().to_owned(), core.faults(*why))).collect()),
+        ("refused".to_owned(), named(&[("peer_streams", refused.peer_streams), ("all_streams", refused.all_streams)])),
         (
             "rollbacks".to_owned(),
             named(&[

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use tracing::warn;
@@ -16,6 +17,9 @@ use crate::status::Report;
 
 /// How long one asker may take to read the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long nothing is accepted after that failed, as it does when the process has no descriptor left.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The socket.
 #[derive(Debug)]
@@ -46,12 +50,21 @@ impl Server {
 
     /// Answers, one asker after the other, as long as the process lives.
     pub(super) fn run(self, reporter: &Reporter) {
+        let mut accepts = true;
         for asker in self.listener.incoming() {
+            let accepted = asker.is_ok();
             // Without an answer, the asker is told so by the end of the connection.
             let answered = asker.and_then(|asker| reporter.report().map_or(Ok(()), |report| answer(asker, &report)));
-            if let Err(why) = answered {
+            if let Err(why) = answered
+                && (accepted || accepts)
+            {
                 warn!("status was asked for, but could not be told: {why}");
             }
+            if !accepted {
+                // Whoever asked still waits, so that it would fail again at once.
+                thread::sleep(PAUSE);
+            }
+            accepts = accepted;
         }
     }
 }

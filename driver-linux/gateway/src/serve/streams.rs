@@ -4,6 +4,7 @@ mod epochs;
 
 use std::hash::BuildHasher;
 
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use tallylink_core::{Accept, Epoch, InIx, Open, Refusal};
 use tallylink_journal::{Journal, Names, Store};
@@ -18,9 +19,26 @@ pub(super) struct Streams {
     rows: Vec<Row>,
     names: Names,
     by_name: HashTable<u32>,
+    /// The newest stream of each peer.
+    newest: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    most: u32,
+    most: Most,
+    refused: Refused,
     rollbacks: Rollbacks,
+}
+
+/// How many streams there may be. Without a bound for each peer, one that holds a key could leave the others none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    pub(super) of_peer: u16,
+    pub(super) of_all: u32,
+}
+
+/// How often a stream was refused, by which bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) peer_streams: u64,
+    pub(super) all_streams: u64,
 }
 
 /// One stream. There may be a million, hence the packed layout.
@@ -29,6 +47,8 @@ pub(super) struct Row {
     pub(super) peer: [u8; 8],
     /// Its place in the list of names.
     name: u32,
+    /// How many streams its peer had with this one.
+    nth: u16,
     /// The writer knows it.
     pub(super) told: bool,
     epochs: Epochs,
@@ -46,13 +66,15 @@ pub(super) struct Opened {
 
 impl Streams {
     /// The streams of a journal. A stream's place here is its place in the order in which the journal tells them.
-    pub(super) fn of<S: Store>(journal: &Journal<S>, most: u32) -> Self {
+    pub(super) fn of<S: Store>(journal: &Journal<S>, most: Most) -> Self {
         let mut streams = Self {
             rows: Vec::new(),
             names: Names::default(),
             by_name: HashTable::new(),
+            newest: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             most,
+            refused: Refused::default(),
             rollbacks: Rollbacks::default(),
         };
         for (id, peer, name) in journal.streams() {
@@ -75,8 +97,10 @@ impl Streams {
     pub(super) fn open(&mut self, peer: [u8; 8], open: &Open<'_>) -> Result<Opened, Refusal> {
         let place = match self.find(peer, open.name.as_bytes()) {
             Some(place) => place,
-            None if self.rows.len() >= self.most as usize => return Err(Refusal::TooMany),
-            None => self.add(peer, open.name.as_bytes(), false),
+            None => {
+                self.admit(peer)?;
+                self.add(peer, open.name.as_bytes(), false)
+            }
         };
         let epochs = self.rows[place as usize].epochs.as_slice();
         let finding = compare(open, epochs);
@@ -111,6 +135,11 @@ impl Streams {
         }
     }
 
+    /// How often a stream was refused.
+    pub(super) fn refused(&self) -> Refused {
+        self.refused
+    }
+
     /// How often something was not what it was.
     pub(super) fn rollbacks(&self) -> Rollbacks {
         self.rollbacks
@@ -132,9 +161,10 @@ impl Streams {
 
     /// Makes room for so many more at once. What is not used takes none.
     pub(super) fn reserve(&mut self, more: usize) {
-        let Self { rows, names, by_name, hasher, .. } = self;
+        let Self { rows, names, by_name, newest, hasher, .. } = self;
         rows.reserve_exact(more);
         by_name.reserve(more, |place| hash_of(rows, names, hasher, *place));
+        newest.reserve(more, |place| hasher.hash_one(rows[*place as usize].peer));
     }
 
     fn find(&self, peer: [u8; 8], name: &[u8]) -> Option<u32> {
@@ -146,11 +176,37 @@ impl Streams {
         self.by_name.find(hash, same).copied()
     }
 
+    /// Whether a peer may have one more.
+    fn admit(&mut self, peer: [u8; 8]) -> Result<(), Refusal> {
+        if self.rows.len() >= self.most.of_all as usize {
+            self.refused.all_streams += 1;
+            return Err(Refusal::TooMany);
+        }
+        let hash = self.hasher.hash_one(peer);
+        let newest = self.newest.find(hash, |place| self.rows[*place as usize].peer == peer);
+        if newest.is_some_and(|place| self.rows[*place as usize].nth >= self.most.of_peer) {
+            self.refused.peer_streams += 1;
+            return Err(Refusal::TooMany);
+        }
+        Ok(())
+    }
+
     fn add(&mut self, peer: [u8; 8], name: &[u8], told: bool) -> u32 {
-        let Self { rows, names, by_name, hasher, .. } = self;
+        let Self { rows, names, by_name, newest, hasher, .. } = self;
         let place = rows.len() as u32;
+        let of_peer = |at: &u32| hasher.hash_one(rows[*at as usize].peer);
+        let entry = newest.entry(hasher.hash_one(peer), |at| rows[*at as usize].peer == peer, of_peer);
+        let nth = match entry {
+            Entry::Occupied(mut newest) => {
+                rows[std::mem::replace(newest.get_mut(), place) as usize].nth.saturating_add(1)
+            }
+            Entry::Vacant(vacant) => {
+                vacant.insert(place);
+                1
+            }
+        };
         let name = names.add(name);
-        rows.push(Row { peer, name, told, epochs: Epochs::default() });
+        rows.push(Row { peer, name, nth, told, epochs: Epochs::default() });
         let hash = |place: &u32| hash_of(rows, names, hasher, *place);
         by_name.insert_unique(hash(&place), place, hash);
         place

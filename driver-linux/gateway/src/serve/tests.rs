@@ -15,7 +15,7 @@ use tallylink_linux::{Application, Stored};
 use super::bridge::Bridge;
 use super::ingest::Ingest;
 use super::queue;
-use super::streams::Streams;
+use super::streams::{Most, Refused, Streams};
 use super::writer::{Next, Ways, Writer};
 
 const PEER: PeerIx = PeerIx(0);
@@ -39,7 +39,12 @@ impl Pair {
         let (journal, _) = Journal::open(disk.clone(), options).expect("a journal");
         let bridge = Arc::new(Bridge::default());
         let (put, take) = queue::queue(queue_bytes);
-        let mut ingest = Ingest::new(Streams::of(&journal, 100), put, Arc::clone(&bridge), thread::current());
+        let mut ingest = Ingest::new(
+            Streams::of(&journal, Most { of_peer: 5, of_all: 8 }),
+            put,
+            Arc::clone(&bridge),
+            thread::current(),
+        );
         ingest.placed(PEER, PeerId([1; 8]));
         let ways = Ways { wake: Box::new(|| ()), check: Box::new(|| Ok(())) };
         let writer = Writer::new(journal, take, Arc::clone(&bridge), ways, Duration::ZERO, false);
@@ -52,8 +57,12 @@ impl Pair {
 
     /// The peer opens its stream; back comes where delivery begins.
     fn open(&mut self, name: &str) -> Result<(InIx, u64), Refusal> {
+        self.open_as(PEER, name)
+    }
+
+    fn open_as(&mut self, peer: PeerIx, name: &str) -> Result<(InIx, u64), Refusal> {
         let open = Open { stream: 1, name, epoch: EPOCH, first: 0, previous: None };
-        self.ingest.open(PEER, &open).map(|accept| (accept.stream, accept.next))
+        self.ingest.open(peer, &open).map(|accept| (accept.stream, accept.next))
     }
 
     /// The disk works again.
@@ -101,6 +110,35 @@ impl Pair {
         }
         found
     }
+}
+
+#[test]
+fn one_peer_cannot_take_the_streams_of_the_others_nor_get_more_by_a_restart() {
+    let mut pair = Pair::new();
+    let beside = [PeerIx(1), PeerIx(2)];
+    beside.into_iter().for_each(|peer| pair.ingest.placed(peer, PeerId([peer.0 as u8 + 1; 8])));
+    for number in 0..5 {
+        let (stream, _) = pair.open(&format!("stream {number}")).expect("taken");
+        pair.deliver(stream, 0).expect("room");
+    }
+    assert_eq!(pair.open("one more"), Err(Refusal::TooMany));
+    assert!(pair.open("stream 3").is_ok());
+    assert!(pair.open_as(beside[0], "one more").is_ok());
+    assert_eq!(pair.ingest.streams().refused(), Refused { peer_streams: 1, all_streams: 0 });
+
+    pair.write();
+    let disk = pair.disk.clone();
+    drop(pair);
+    let mut pair = Pair::on(&disk, 4096);
+    beside.into_iter().for_each(|peer| pair.ingest.placed(peer, PeerId([peer.0 as u8 + 1; 8])));
+    assert_eq!(pair.open("one more"), Err(Refusal::TooMany));
+    assert!(pair.open("stream 0").is_ok());
+    // The bound of all comes first for whoever comes last.
+    for number in 0..3 {
+        assert!(pair.open_as(beside[number % 2], &format!("stream {number}")).is_ok());
+    }
+    assert_eq!(pair.open_as(beside[1], "one more"), Err(Refusal::TooMany));
+    assert_eq!(pair.ingest.streams().refused(), Refused { peer_streams: 1, all_streams: 1 });
 }
 
 #[test]

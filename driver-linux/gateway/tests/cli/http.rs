@@ -40,7 +40,9 @@ fn metrics_are_the_counters_of_status() {
     for (subject, counts) in counters {
         for name in counts.as_object().expect("counts").keys() {
             let metric = match subject.as_str() {
-                "discarded" | "faults" | "rollbacks" => format!("tallylink_{subject}_total{{reason=\"{name}\"}}"),
+                "discarded" | "faults" | "refused" | "rollbacks" => {
+                    format!("tallylink_{subject}_total{{reason=\"{name}\"}}")
+                }
                 _ => format!("tallylink_{subject}_{name}_total"),
             };
             assert!(values.contains_key(&metric), "{metric} is missing");

@@ -5,6 +5,7 @@ mod check;
 mod common;
 mod delivery;
 mod disk;
+mod faults;
 mod firmware;
 mod gateway;
 mod help;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tallylink_core::{Batch, Deliver, InIx, PeerId, Position};
+use tallylink_core::{Batch, Deliver, InIx, Open, PeerId, Position};
 use tallylink_journal::{Dir, Journal, Options};
 use tallylink_linux::Application;
 
@@ -14,9 +14,8 @@ use super::{EPOCH, PEER};
 use crate::serve::bridge::Bridge;
 use crate::serve::ingest::Ingest;
 use crate::serve::queue;
-use crate::serve::streams::Streams;
+use crate::serve::streams::{Most, Streams};
 use crate::serve::writer::{Next, Ways, Writer};
-use tallylink_core::Open;
 
 /// Records of 61 bytes in a packet, and packets that wait for the disk together.
 const RECORDS: u32 = 23;
@@ -31,7 +30,12 @@ fn neither_the_network_threads_part_nor_the_journals_allocates_for_records() {
     let store = Dir::create(dir.path()).expect("a store");
     let (journal, _) = Journal::open(store, Options { salt: 1, ..Options::default() }).expect("a journal");
     let (bridge, (put, take)) = (Arc::new(Bridge::default()), queue::queue(1 << 20));
-    let mut ingest = Ingest::new(Streams::of(&journal, 100), put, Arc::clone(&bridge), thread::current());
+    let mut ingest = Ingest::new(
+        Streams::of(&journal, Most { of_peer: 100, of_all: 100 }),
+        put,
+        Arc::clone(&bridge),
+        thread::current(),
+    );
     ingest.placed(PEER, PeerId([1; 8]));
     let ways = Ways { wake: Box::new(|| ()), check: Box::new(|| Ok(())) };
     let mut writer = Writer::new(journal, take, bridge, ways, Duration::ZERO, false);

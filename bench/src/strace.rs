@@ -1,5 +1,6 @@
 //! Calls of the system that fail or take long because strace says so.
 use std::{
+    fs::File,
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
@@ -8,19 +9,22 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::process::inside;
+
 /// Makes sure that it is there.
-pub(super) fn needed() -> Result<()> {
+pub(crate) fn needed() -> Result<()> {
     let ran = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
     ran.map(drop).context("this bench needs strace; install it, for example by: apt-get install strace")
 }
 
 /// strace on a running process; it lets go when it goes out of scope.
-pub(super) struct Attached(Child);
+pub(crate) struct Attached(Child);
 
 impl Attached {
-    pub(super) fn to(process: Pid, inject: &[String]) -> Result<Self> {
+    /// What it injects, it notes in `log`, a line a call.
+    pub(crate) fn to(process: Pid, inject: &[String], log: &Path) -> Result<Self> {
         let mut command = Command::new("strace");
-        command.args(["-f", "-o", "/dev/null", "-p", &process.as_raw_nonzero().to_string()]).args(options(inject));
+        command.args(["-f", "-p", &process.as_raw_nonzero().to_string(), "-o"]).arg(log).args(options(inject));
         let mut strace = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let mut said = String::new();
         if let Some(messages) = strace.stderr.take() {
@@ -42,21 +46,19 @@ impl Drop for Attached {
 
 /// A command under strace from its first call on, and still this process's own child. Only calls that concern `paths`
 /// fail: those of the loader are not meant.
-pub(super) fn around(command: &Command, inject: &[String], paths: &[&Path]) -> Command {
+pub(crate) fn around(command: &Command, inject: &[String], paths: &[&Path]) -> Command {
     let mut strace = Command::new("strace");
     strace.args(["-D", "-f", "-o", "/dev/null"]).args(options(inject));
     for path in paths {
         strace.arg("-P").arg(path);
     }
-    strace.arg(command.get_program()).args(command.get_args());
-    strace.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    if let Some(path) = std::env::var_os("PATH") {
-        strace.env("PATH", path);
-    }
-    if let Some(directory) = command.get_current_dir() {
-        strace.current_dir(directory);
-    }
-    strace
+    inside(strace, command)
+}
+
+/// How many calls failed, as the log of [`Attached::to`] says.
+pub(crate) fn injected(log: &Path) -> Result<u64> {
+    let lines = BufReader::new(File::open(log)?).split(b'\n').map_while(Result::ok);
+    Ok(lines.filter(|line| line.ends_with(b"(INJECTED)")).count() as u64)
 }
 
 fn options(inject: &[String]) -> Vec<String> {
