@@ -75,6 +75,7 @@ mod fixed;
 #[cfg(feature = "internals")]
 pub mod internals;
 mod ring;
+mod sleep;
 mod window;
 
 pub use config::{Config, ConfigError, Congestion, STREAMS_MAX};
@@ -92,6 +93,7 @@ pub use path::{Ecn, Path};
 pub use peer::{End, Peer, Provision};
 pub use recovery::sent::Sent;
 pub use ring::{Run, measure};
+pub use sleep::{ResumeError, SuspendError};
 pub use storage::{Parts, Storage};
 pub use stream::{EpochSource, Held, InStream, OutStream, Priority};
 pub use time::{Duration, Instant};
