@@ -17,6 +17,8 @@ pub(crate) const VERSION: u8 = 1;
 pub(crate) const HEAD_LEN: usize = 18 + TERMS_LEN;
 /// Bytes of what must be as it was: limits, bits of a label, extensions.
 pub(crate) const TERMS_LEN: usize = 18;
+/// Bytes of an image without session and streams: head, the mark of a session, two counts, tag.
+pub(crate) const LEAST: usize = HEAD_LEN + 5 + TAG_LEN;
 /// Bytes of a session.
 pub(crate) const SESSION_LEN: usize = 108;
 /// Bytes of a stream that is sent, besides its name and what waits in its ring.
@@ -343,6 +345,3 @@ impl<'a> Body<'a> {
 fn flags_of(flags: &[(bool, u8)]) -> u8 {
     flags.iter().filter(|(set, _)| *set).fold(0, |all, (_, flag)| all | flag)
 }
-
-/// The shortest image.
-pub(crate) const LEAST: usize = HEAD_LEN + 5 + TAG_LEN;

@@ -19,7 +19,7 @@ mod packet;
 
 pub use device::Device;
 pub use gateway::Gateway;
-pub use packet::{Down, Packet, Up, What};
+pub use packet::{Down, Packet, Record, Up, What};
 
 use crate::explore::Model;
 use crate::{Property, Violation};

@@ -378,7 +378,8 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     }
 
     /// Device end: writes the session, the streams and what waits in their rings into `image`, which keeps it while everything
-    /// else is off, and removes the peer, so that nothing more is sealed or pushed. Returns the length of the image.
+    /// else is off, and removes the peer, so that nothing more is sealed or pushed. Returns the length of the image. Streams whose
+    /// epochs come from an outbox on disk are not for this.
     ///
     /// # Errors
     /// A [`SuspendError`]; nothing has changed, in `image` neither.
