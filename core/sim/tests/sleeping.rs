@@ -2,7 +2,7 @@
 
 use tallylink_sim::{Failure, Sabotage, World, run_sleeping};
 
-const SEEDS: u64 = 600;
+const SEEDS: u64 = 300;
 
 #[test]
 fn every_world_with_devices_that_sleep_keeps_its_promises() {

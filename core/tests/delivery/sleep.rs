@@ -168,6 +168,24 @@ fn a_record_that_was_cut_goes_on_in_the_same_session() {
     assert_numbers_are_spent_once(&pair);
 }
 
+/// The window sleeps, too: what the gateway sent before is not taken again.
+#[test]
+fn a_packet_of_the_gateway_is_taken_once_before_and_after_the_sleep() {
+    let mut pair = pair();
+    for i in 1..9 {
+        pair.push(S, &record(i, 61)).unwrap();
+        pair.run_until_stored(i as u64 + 1, 1_000_000);
+    }
+    pair.run(pair.now + 1_000_000);
+    let heard: Vec<_> = pair.capture.as_ref().unwrap().iter().filter(|(up, _)| !up).cloned().collect();
+    assert!(heard.len() >= 8);
+    let mut image = fall_asleep(&mut pair);
+    wake_up(&mut pair, &mut image).unwrap();
+    for (_, mut bytes) in heard {
+        assert_eq!(pair.device.take(pair.now, pair.gateway.address, &mut bytes), Err(Discard::Duplicate));
+    }
+}
+
 #[test]
 fn a_gateway_that_was_restarted_meanwhile_gets_everything_once() {
     let mut pair = pair();
