@@ -33,7 +33,7 @@ pub(crate) struct Node {
     pub(crate) end: End,
     /// The first peer's id is that of this device.
     pub(crate) first_id: u32,
-    boots: u8,
+    boots: u16,
 }
 
 impl Node {
@@ -145,10 +145,12 @@ impl Node {
     }
 }
 
-fn fresh(config: &Config, end: End, sizes: [usize; 4], first_id: u32, boots: u8) -> Endpoint<Soft, Arrays> {
+fn fresh(config: &Config, end: End, sizes: [usize; 4], first_id: u32, boots: u16) -> Endpoint<Soft, Arrays> {
     let [peers, links, streams, ring] = sizes;
     let arrays = Arrays::new(config, peers, links, streams, ring);
-    let mut seed = [boots; 16];
+    let [more, few] = boots.to_be_bytes();
+    let mut seed = [few; 16];
+    seed[15] ^= more;
     seed[..4].copy_from_slice(&first_id.to_be_bytes());
     let mut endpoint = Endpoint::new(config.clone(), Soft, arrays, BootSeed::entropy(seed)).unwrap();
     for i in 0..peers as u32 {
