@@ -143,7 +143,7 @@ pub use clock::earlier;
 pub use deliver::NoStreams;
 pub use device::{DeviceEnd, OpenError, StartError, WhenFull, identity};
 pub use driver::{Driver, Faults, RECEIVED_PER_STEP, RETRY_AFTER, SENT_PER_STEP, SocketError};
-#[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
+#[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv", feature = "chacha20-poly1305"))]
 pub use sensor::Sensor;
 
 pub use tallylink_core as core;

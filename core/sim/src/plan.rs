@@ -160,6 +160,7 @@ fn draw_end(rng: &mut Rng, end: usize) -> EndPlan {
     let first_credit = rng.pick(&[1024, 2048, 4096, 16_384, 65_536]);
     let suites = match rng.below(3) {
         0 => Suites::NONE.with(Suite::Aes128GcmSiv),
+        1 => Suites::ALL.without(Suite::Aes128Gcm),
         _ => Suites::ALL,
     };
     let config = Config {
