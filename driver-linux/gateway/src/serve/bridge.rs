@@ -63,7 +63,7 @@ impl Bridge {
     /// The writer: so much is stored.
     pub(super) fn stored(&self, reports: impl IntoIterator<Item = Report>) {
         locked(&self.reports).extend(reports);
-        self.news.store(true, Ordering::Release);
+        set(&self.news, true);
     }
 
     /// The network thread: exchanges what was reported for an empty list.
@@ -73,9 +73,9 @@ impl Bridge {
 
     /// The writer: the journal failed; until [`Item::Resume`](super::queue::Item::Resume) everything is passed over.
     pub(super) fn fail(&self) {
-        self.mended.store(false, Ordering::Release);
-        self.failed.store(true, Ordering::Release);
-        self.news.store(true, Ordering::Release);
+        set(&self.mended, false);
+        set(&self.failed, true);
+        set(&self.news, true);
     }
 
     /// The network thread: whether the journal failed since it was asked last.
@@ -85,8 +85,8 @@ impl Bridge {
 
     /// The writer: the disk works again, as far as a trial shows.
     pub(super) fn mend(&self) {
-        self.mended.store(true, Ordering::Release);
-        self.news.store(true, Ordering::Release);
+        set(&self.mended, true);
+        set(&self.news, true);
     }
 
     /// The network thread: whether it may go on, once it has heard of the failure.
@@ -96,13 +96,13 @@ impl Bridge {
 
     /// The network thread: it has gone on.
     pub(super) fn gone_on(&self) {
-        self.mended.store(false, Ordering::Release);
+        set(&self.mended, false);
     }
 
     /// The writer: nothing will be stored any more.
     pub(super) fn lose(&self, why: Lost) {
         *locked(&self.lost) = Some(why);
-        self.news.store(true, Ordering::Release);
+        set(&self.news, true);
     }
 
     pub(super) fn lost(&self) -> Option<Lost> {
@@ -152,13 +152,13 @@ impl Bridge {
     pub(super) fn took(&self) {
         fence(Ordering::SeqCst);
         if self.wants_room.load(Ordering::Relaxed) {
-            self.news.store(true, Ordering::Release);
+            set(&self.news, true);
         }
     }
 
     pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.news.store(true, Ordering::Release);
+        set(&self.stop, true);
+        set(&self.news, true);
     }
 
     pub(super) fn stopped(&self) -> bool {
@@ -182,6 +182,11 @@ impl Bridge {
     pub(super) fn journal(&self) -> JournalNow {
         *locked(&self.journal)
     }
+}
+
+/// Changes a flag. A swap, as all that changes it: with stores among them loom would not see that the changes have one order.
+fn set(flag: &AtomicBool, to: bool) {
+    flag.swap(to, Ordering::AcqRel);
 }
 
 /// What these locks guard is whole at any time, whoever died holding one.
