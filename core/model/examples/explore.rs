@@ -1,5 +1,5 @@
 //! Searches every model and prints a table: `explore` within the bounds of the tests, `explore --deep` within
-//! larger ones (some twelve million states, a minute or two). Exits with 1 if a property is violated.
+//! larger ones (some sixteen million states, a minute or two). Exits with 1 if a property is violated.
 
 use std::process::ExitCode;
 
