@@ -21,7 +21,7 @@ use semihosting::process;
 use sensor::{Node, Sensor};
 use smoltcp::socket::udp;
 use smoltcp::wire::IpEndpoint;
-use tallylink_firmware::{Clock, Depth, deepest};
+use tallylink_board::{Clock, Depth, deepest};
 use tallylink_smoltcp::{NoStreams, earlier, identity};
 
 /// A line in the log for so many records that are STORED.

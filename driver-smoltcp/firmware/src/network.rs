@@ -5,7 +5,7 @@ use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet, SocketStorage};
 use smoltcp::socket::udp;
 use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, IpCidr, Ipv4Address, Ipv4Cidr};
-use tallylink_firmware::Ethernet;
+use tallylink_board::Ethernet;
 
 /// Bytes and datagrams of the socket's buffers, each way: three of the largest.
 const BUFFER: usize = 3600;

@@ -4,6 +4,7 @@ mod away;
 mod emulator;
 mod expected;
 mod fleet;
+mod newcomer;
 #[path = "../../../../driver-smoltcp/firmware/src/readings.rs"]
 mod readings;
 mod relay;

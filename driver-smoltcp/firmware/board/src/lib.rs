@@ -1,6 +1,6 @@
 //! What firmware needs of a board that QEMU emulates: its Ethernet controller, its clock, and how deep its stack has been.
 //!
-//! `main.rs` beside this is an application on it; `driver-smoltcp/README.md` makes another.
+//! `driver-smoltcp/firmware` is an application on it; `driver-smoltcp/README.md` makes another.
 
 #![no_std]
 
