@@ -38,6 +38,7 @@ pub mod query;
 pub mod send;
 pub mod serve;
 pub mod status;
+mod sync;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,7 @@
 //! None of these keeps anything on disk: a record counts as STORED once the program took it, and that holds for as long as
 //! this process lives.
 
+mod doors;
 mod in_place;
 mod inbox;
 mod inflow;
@@ -24,8 +25,9 @@ use crate::clock;
 use crate::network::{AddPeerError, Gone, Network, Remote};
 use crate::settings::{Settings, StartError};
 use crate::socket::SocketCounters;
+use doors::Doors;
 use inbox::{Head, Reader, inbox};
-use inflow::{Doors, Inflow};
+use inflow::Inflow;
 use join::{Joiner, Piece};
 use std::collections::VecDeque;
 use std::fmt;

@@ -14,4 +14,5 @@ mod overwriting;
 mod quiet;
 mod services;
 mod setup;
+mod sleeping;
 mod world;

@@ -80,8 +80,10 @@ keys! {
     retain_bytes: Limit<Bytes> = "unlimited", "2 MiB" ..= "unlimited";
     /// How long stored records are kept.
     retain_age: Limit<Span> = "unlimited", "1m" ..= "unlimited";
-    /// The encryption suites to accept, the preferred one first.
-    suites: Suites = "AES-128-GCM-SIV, AES-128-GCM";
+    /// The encryption suites to accept, in any order. Of those that a peer offers too, the fastest on both processors is used:
+    /// AES-128-GCM where both have AES instructions, else ChaCha20-Poly1305. Every peer has AES-128-GCM-SIV; one without a
+    /// source of entropy has no other.
+    suites: Suites = "AES-128-GCM-SIV, AES-128-GCM, ChaCha20-Poly1305";
     /// The least urgent messages to log: "error", "warn", "info", "debug" or "trace".
     log: Level = "info";
     /// The socket on which `tallylink status` asks the gateway. "auto" is status.sock in the data directory.

@@ -4,6 +4,7 @@ use super::handover::Block;
 use super::shared::{GROUP_BYTES, Shared};
 use crate::clock;
 use crate::outbox::{Group, Outbox, OutboxError};
+use crate::sync::current;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,7 +63,7 @@ impl<S: Store + Clone> Keeper<S> {
     /// Runs until the sender is gone.
     pub(crate) fn run(mut self) {
         let _closing = Closing(Arc::clone(&self.shared));
-        self.shared.kept_by(thread::current());
+        self.shared.kept_by(current());
         loop {
             let closing = self.shared.closing();
             self.confirm();

@@ -88,6 +88,8 @@ fn every_command_of_the_readme_works_from_nothing_to_stored_records() {
             (None, "sh") => {
                 block.text.lines().filter(|line| is_run(line)).for_each(|line| script += &(ours(line) + "\n"))
             }
+            // An excerpt.
+            (None, "rust") => {}
             (None, other) => panic!("a block of {other} that is no file: {}", block.text),
         }
     }
