@@ -144,7 +144,7 @@ pub use deliver::NoStreams;
 pub use device::{DeviceEnd, OpenError, StartError, WhenFull, identity};
 pub use driver::{Driver, Faults, RECEIVED_PER_STEP, RETRY_AFTER, SENT_PER_STEP, SocketError};
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv", feature = "chacha20-poly1305"))]
-pub use sensor::Sensor;
+pub use sensor::{Sensor, SensorArrays, StaticSensor};
 
 pub use tallylink_core as core;
 pub use tallylink_core::{Batch, Deliver, Event, OutIx, Provision, PushError, ResumeError, SuspendError};
