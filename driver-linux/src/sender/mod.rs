@@ -65,7 +65,7 @@ mod error;
 mod outlets;
 mod stream;
 
-pub use durable::{DurableError, DurableStream, OpenDurableError, Progress};
+pub use durable::{DurableError, DurableStream, OpenDurableError, Progress, feed};
 pub use error::{FlushError, OpenError, PushError};
 pub use stream::{Confirmed, Stream};
 
@@ -75,7 +75,8 @@ use crate::settings::{Settings, StartError};
 use crate::socket::SocketCounters;
 use crate::{clock, entropy};
 use dial::Dial;
-use durable::{DurableOutlet, Keeper};
+use durable::Kept;
+use durable::feed::Feeder;
 use outlets::{Lane, Outlet, Outlets};
 use std::fmt;
 use std::path::PathBuf;
@@ -108,7 +109,7 @@ struct Inner {
     id: PeerId,
     streams: Streams,
     thread: Option<JoinHandle<()>>,
-    keepers: Mutex<Vec<(Arc<durable::Shared>, JoinHandle<()>)>>,
+    keepers: Mutex<Vec<Kept>>,
 }
 
 /// What each stream shares with the sender's thread.
@@ -226,27 +227,19 @@ impl Sender {
         S::Lock: Send,
     {
         let max_record = self.inner.max_record;
-        let shared = Arc::new(durable::Shared::new(
-            outbox.history(),
-            outbox.waiting(),
-            outbox.options().memory_bytes,
-            max_record,
-        ));
-        let ((epoch, first, previous), fresh) = (outbox.begins(), outbox.fresh());
-        let (peer, name, told) = (self.inner.peer, outbox.owner().stream.clone(), Arc::clone(&shared));
-        let ring = RING_BYTES.max(max_record.saturating_add(4));
+        let (peer, ring) = (self.inner.peer, RING_BYTES.max(max_record.saturating_add(4)));
+        let remote = self.inner.remote.clone();
+        let started = feed::start(outbox, max_record, move || remote.notify());
+        let (Feeder { pusher, kept }, offer) = started.map_err(|e| OpenError::Thread(e.kind()))?;
         let opened = self.inner.remote.call(move |network| {
-            let at = network.open(peer, name, EpochSource::Stored { epoch, previous }, first, ring)?;
-            network.application_mut().add_outbox(DurableOutlet::new(at, told, epoch, fresh));
+            let feed = offer.open(network, peer, ring)?;
+            let at = feed.stream();
+            network.application_mut().add_outbox(feed);
             Ok::<_, crate::network::OpenError>(at)
         });
         let at = opened.map_err(|_| OpenError::Closed)??;
-        let remote = self.inner.remote.clone();
-        let keeper = Keeper::new(outbox, Arc::clone(&shared), Box::new(move || remote.notify()));
-        let thread = thread::Builder::new().name("tallylink-outbox".into()).spawn(move || keeper.run());
-        let thread = thread.map_err(|e| OpenError::Thread(e.kind()))?;
-        lock(&self.inner.keepers).push((Arc::clone(&shared), thread));
-        Ok(DurableStream::new(self.clone(), at, shared))
+        lock(&self.inner.keepers).push(kept);
+        Ok(DurableStream::new(self.clone(), at, pusher))
     }
 
     /// Waits until everything that was pushed to any stream without an outbox so far is STORED.
@@ -336,10 +329,8 @@ impl Drop for Inner {
             // A panic there was reported there.
             let _ = thread.join();
         }
-        for (shared, thread) in lock(&self.keepers).drain(..) {
-            shared.close();
-            let _ = thread.join();
-        }
+        // Only now: what the network's thread confirmed last is noted by them.
+        lock(&self.keepers).clear();
     }
 }
 

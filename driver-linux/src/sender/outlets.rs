@@ -1,6 +1,6 @@
 //! Streams, as the sender's thread sees them.
 
-use super::durable::DurableOutlet;
+use super::feed::Feed;
 use super::stream::Shared;
 use crate::application::Application;
 use crate::network::Network;
@@ -29,8 +29,8 @@ impl Outlets {
         self.opened.push(Lane::Queue(outlet));
     }
 
-    pub(super) fn add_outbox(&mut self, outlet: DurableOutlet) {
-        self.opened.push(Lane::Outbox(outlet));
+    pub(super) fn add_outbox(&mut self, feed: Feed) {
+        self.opened.push(Lane::Outbox(feed));
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) enum Lane {
     /// The queue in memory.
     Queue(Outlet),
     /// An outbox on disk.
-    Outbox(DurableOutlet),
+    Outbox(Feed),
 }
 
 impl Lane {

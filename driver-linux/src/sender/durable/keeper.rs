@@ -4,8 +4,9 @@ use super::handover::Block;
 use super::shared::{GROUP_BYTES, Shared};
 use crate::clock;
 use crate::outbox::{Group, Outbox, OutboxError};
+use std::io;
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tallylink_journal::Store;
 
@@ -59,8 +60,19 @@ impl<S: Store + Clone> Keeper<S> {
         }
     }
 
-    /// Runs until the sender is gone.
-    pub(crate) fn run(mut self) {
+    /// Runs on a thread of its own until what comes back is dropped.
+    pub(crate) fn start(self) -> io::Result<Kept>
+    where
+        S: Send + 'static,
+        S::File: Send,
+        S::Lock: Send,
+    {
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new().name("tallylink-outbox".into()).spawn(move || self.run())?;
+        Ok(Kept { shared, thread: Some(thread) })
+    }
+
+    fn run(mut self) {
         let _closing = Closing(Arc::clone(&self.shared));
         self.shared.kept_by(thread::current());
         loop {
@@ -242,6 +254,23 @@ impl<S: Store + Clone> Keeper<S> {
             None => [group, self.mark_at].into_iter().flatten().min(),
         };
         [write.filter(|_| !self.over), self.read_at, self.upkeep_at].into_iter().flatten().min()
+    }
+}
+
+/// A keeper's thread. It ends, with everything that was pushed durable, when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.shared.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported there.
+            let _ = thread.join();
+        }
     }
 }
 
