@@ -23,6 +23,8 @@ pub(crate) struct Intake<A> {
     waiting: VecDeque<Taken>,
     /// What was taken since the last report.
     taken: Vec<Stored>,
+    /// What [`Intake::hand_out`] gave last.
+    handed_out: Option<Stored>,
 }
 
 /// A stream, as the program's thread sees it.
@@ -35,11 +37,18 @@ struct Stream {
 
 impl<A: Application + 'static> Intake<A> {
     pub(super) fn new(remote: Remote<A>, reader: Reader, doors: Arc<Doors>) -> Self {
-        Self { remote, reader, doors, streams: Vec::new(), waiting: VecDeque::new(), taken: Vec::new() }
+        Self { remote, reader, doors, streams: Vec::new(), waiting: VecDeque::new(), taken: Vec::new(), handed_out: None }
     }
 
     /// As [`Receiver::next`](super::Receiver::next).
     pub(crate) fn next(&mut self, timeout: Duration) -> Option<Taken> {
+        let next = self.hand_out(timeout)?;
+        self.report_handed_out();
+        Some(next)
+    }
+
+    /// The next record. It counts as taken after the next [`Self::report_handed_out`].
+    pub(crate) fn hand_out(&mut self, timeout: Duration) -> Option<Taken> {
         let deadline = clock::deadline(timeout);
         while self.waiting.is_empty() {
             if !self.wait(deadline) {
@@ -62,13 +71,18 @@ impl<A: Application + 'static> Intake<A> {
             }
         }
         let next = self.waiting.pop_front()?;
+        self.handed_out = Some(Stored { stream: next.stream, epoch: next.epoch, below: next.number + 1 });
+        Some(next)
+    }
+
+    /// Reports everything up to the record that was handed out last.
+    pub(crate) fn report_handed_out(&mut self) {
+        let last = self.handed_out.take();
         if self.waiting.is_empty() {
             self.report();
-        } else {
-            let (stream, epoch, below) = (next.stream, next.epoch, next.number + 1);
-            self.remote.stored([Stored { stream, epoch, below }]);
+        } else if let Some(last) = last {
+            self.remote.stored([last]);
         }
-        Some(next)
     }
 
     /// Lends every record that has come to `take`, and waits for the first one for at most `timeout`. They count as taken

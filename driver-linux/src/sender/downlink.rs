@@ -46,10 +46,11 @@ impl Downlink {
         Self { intake, sender }
     }
 
-    /// Hands out the next record, which counts as taken with that; `None` when none came within `timeout`, or the sender's
-    /// thread has died.
+    /// Hands out the next record; `None` when none came within `timeout`, or the sender's thread has died. It counts as taken
+    /// with the next call of this or of [`Downlink::confirm`].
     pub fn next(&mut self, timeout: Duration) -> Option<Taken> {
-        self.intake.next(timeout)
+        self.confirm();
+        self.intake.hand_out(timeout)
     }
 
     /// Lends every record that has come to `take`, and waits for the first one for at most `timeout`. They count as taken at
@@ -59,9 +60,9 @@ impl Downlink {
         self.intake.lend(timeout, take)
     }
 
-    /// Tells the gateway that everything lent so far is STORED, which frees it there.
+    /// Tells the gateway that everything lent or handed out so far is STORED, which frees it there.
     pub fn confirm(&mut self) {
-        self.intake.report();
+        self.intake.report_handed_out();
     }
 
     /// The same, and waits until that has left.

@@ -27,7 +27,8 @@ use tallylink_core::wire::Previous;
 use tallylink_core::{Epoch, EpochSource, Name, OutIx, PeerIx};
 use tallylink_journal::Store;
 
-/// Starts the thread of an outbox that takes records of up to `max_record` bytes. `wake` wakes the network's thread.
+/// Starts the thread of an outbox that takes records of up to `max_record` bytes. `wake` wakes the network's thread; it is called
+/// when there is something to move, and when nothing waits any more.
 ///
 /// # Errors
 /// The system gives no more threads.

@@ -22,7 +22,7 @@ const UPKEEP_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Keeper<S: Store + Clone> {
     outbox: Outbox<S>,
     shared: Arc<Shared>,
-    /// Wakes the network thread.
+    /// Wakes the network thread, and whoever waits for the end.
     wake: Box<dyn Fn() + Send>,
     /// How long records wait for others to share an fdatasync with.
     group_every: Duration,
@@ -120,6 +120,9 @@ impl<S: Store + Clone> Keeper<S> {
             }
         }
         self.tell();
+        if self.outbox.waiting() == 0 {
+            (self.wake)();
+        }
         if self.outbox.unmarked() > 0 && self.mark_at.is_none() {
             self.mark_at = clock::deadline(MARK_EVERY);
         }

@@ -95,7 +95,7 @@ impl DurableOutlet {
             // The disk must not take for STORED what the receiver has not even heard to be missing.
             Some(TOO_LARGE) if self.shared.gives_up_too_large(stored) => {
                 tracing::warn!(
-                    "the gateway lowered its limit: records before number {stored} that are larger are given up; it has a gap there"
+                    "the receiver lowered its limit: records before number {stored} that are larger are given up; it has a gap there"
                 );
             }
             Some(_) => {}
