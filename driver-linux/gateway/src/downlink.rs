@@ -10,4 +10,4 @@ mod waiting;
 
 pub(crate) use parcel::{Parcel, Unusable, parcels, put};
 pub(crate) use place::{PeerPlace, Place};
-pub(crate) use waiting::{StreamWaits, all_waiting, streams_waiting};
+pub(crate) use waiting::{all_waiting, streams_waiting};

@@ -11,7 +11,7 @@ use tallylink_core::wire::varint;
 use tallylink_linux::sender::OpenError;
 
 use crate::config::{Bytes, Config, Level};
-use crate::downlink::{PeerPlace, Place, put, streams_waiting};
+use crate::downlink::{Place, put, streams_waiting};
 use crate::keystore::{KeyStore, StoreError};
 use crate::send::source::{Fault, Limit, Source, largest};
 use crate::{Error, PeerId, clock, log};

@@ -203,8 +203,9 @@ impl Downlink {
     fn close_drained(&mut self) -> Result<(), Gone> {
         let due: Vec<_> = self.lines.iter_mut().filter_map(|(key, line)| line.is_over(LINGER).then(|| key.clone())).collect();
         for key in due {
-            let Some(line) = self.lines.remove(&key) else { continue };
+            let Some(mut line) = self.lines.remove(&key) else { continue };
             if !line.detach(&self.remote)? {
+                line.linger();
                 self.lines.insert(key, line);
                 continue;
             }

@@ -122,6 +122,11 @@ impl Line {
         clock::monotonic().saturating_duration_since(since) >= linger
     }
 
+    /// It is asked again later.
+    pub(super) fn linger(&mut self) {
+        self.drained = Some(clock::monotonic());
+    }
+
     /// When it is to be asked whether it is over.
     pub(super) fn closes_at(&self, linger: Duration) -> Option<Instant> {
         self.drained?.checked_add(linger)
