@@ -1,6 +1,8 @@
 //! How much waits for a device: in parcels, and in the gateway's outboxes.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use super::parcel::{Parcel, Unusable, parcels};
 use super::place::{PeerPlace, Place};
@@ -9,6 +11,7 @@ use crate::{Error, PeerId};
 
 /// How often a look is repeated that the gateway came between.
 const LOOKS: u32 = 100;
+const BETWEEN: Duration = Duration::from_millis(5);
 
 /// What waits of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +63,15 @@ fn waiting(place: &PeerPlace, stream: String) -> Result<StreamWaits, Error> {
     let (spool, outbox) = (place.spool(&stream), place.outbox(&stream));
     let mut looks = 0;
     loop {
-        let before = held(&outbox)?;
+        looks += 1;
+        let before = match held(&outbox) {
+            // The gateway is just making it.
+            Err(Error::Journal(_)) if looks < LOOKS => {
+                thread::sleep(BETWEEN);
+                continue;
+            }
+            before => before?,
+        };
         let mut waits = StreamWaits {
             stream: stream.clone(),
             records: before.waiting,
@@ -69,7 +80,6 @@ fn waiting(place: &PeerPlace, stream: String) -> Result<StreamWaits, Error> {
         };
         let listed = parcels(&spool).map_err(failed)?;
         let counted = listed.iter().try_for_each(|parcel| waits.add(parcel, &before));
-        looks += 1;
         match counted {
             // The gateway took one meanwhile.
             Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound && looks < LOOKS => continue,
@@ -77,7 +87,7 @@ fn waiting(place: &PeerPlace, stream: String) -> Result<StreamWaits, Error> {
             Err(Unusable::Damaged) | Ok(()) => {}
         }
         // What it took since the outbox was read would be missing, or counted twice.
-        if held(&outbox)?.ever == before.ever || looks >= LOOKS {
+        if held(&outbox).is_ok_and(|now| now.ever == before.ever) || looks >= LOOKS {
             return Ok(waits);
         }
     }

@@ -21,7 +21,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tallylink_linux::{Remote, network::Gone};
+use tallylink_core::Duration as Span;
+use tallylink_linux::{Network, Remote, network::Gone};
 use tracing::{info, warn};
 
 use super::bridge::Bridge;
@@ -37,6 +38,8 @@ use line::{Line, NotTaken};
 const LINES_MAX: usize = 128;
 /// How long a drained outbox stays open for more.
 const LINGER: Duration = Duration::from_secs(2);
+/// A device that was not heard for so long gives its place up when others need it.
+const SILENT: Span = Span::from_secs(30);
 /// After a failure it is tried again this much later.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -54,6 +57,8 @@ pub(super) struct Downlink {
     /// Peers to look at again: something failed, or too many streams were under way.
     again: BTreeSet<PeerId>,
     again_at: Option<Instant>,
+    /// Devices that did not answer, and whose outboxes made room for others'.
+    asleep: BTreeSet<PeerId>,
 }
 
 /// Why a peer is looked at again.
@@ -86,13 +91,16 @@ impl Downlink {
         let again = place.peers().map_err(failed)?.into_iter().collect();
         let ring = u32::try_from(largest + 8).unwrap_or(u32::MAX).max(64 << 10);
         let (lines, again_at) = (HashMap::new(), Some(clock::monotonic()));
-        Ok(Self { place, store, remote, bridge, shared, bell, ring, lines, again, again_at })
+        let asleep = BTreeSet::new();
+        Ok(Self { place, store, remote, bridge, shared, bell, ring, lines, again, again_at, asleep })
     }
 
     /// Runs on its own thread and ends with the network.
     pub(super) fn run(mut self) {
         while self.turn().is_ok() {
-            let due = self.lines.values().filter_map(|line| line.closes_at(LINGER)).chain(self.again_at).min();
+            let looks = if self.asleep.is_empty() { None } else { clock::monotonic().checked_add(AGAIN) };
+            let closes = self.lines.values().filter_map(|line| line.closes_at(LINGER));
+            let due = closes.chain(self.again_at).chain(looks).min();
             self.bell.wait(&self.shared, due);
         }
     }
@@ -112,6 +120,9 @@ impl Downlink {
         if self.again_at.is_some_and(|at| at <= now) {
             self.again_at = None;
             peers.append(&mut self.again);
+        }
+        if !self.asleep.is_empty() {
+            peers.extend(self.awake()?);
         }
         for peer in peers {
             let served = self.serve(peer);
@@ -181,7 +192,7 @@ impl Downlink {
             return Ok(true);
         }
         if !open {
-            if self.lines.len() >= LINES_MAX {
+            if self.lines.len() >= LINES_MAX && !self.make_room(peer)? {
                 return Err(Trouble::Crowd);
             }
             place.make_outboxes().map_err(|error| failed(place, error))?;
@@ -215,6 +226,46 @@ impl Downlink {
             self.settle(key.0, served)?;
         }
         Ok(())
+    }
+
+    /// Ends the outbox of a device that does not answer, if there is one: what it holds waits on disk like a parcel.
+    fn make_room(&mut self, for_peer: PeerId) -> Result<bool, Gone> {
+        let silent = |network: &Network<Ingest>, peer: PeerId| {
+            let at = network.find_peer(tallylink_core::PeerId(peer.0)).and_then(|at| network.peer(at));
+            at.is_none_or(|p| !p.has_session() || network.now().since(p.heard()) > SILENT)
+        };
+        let keys: Vec<_> = self.lines.keys().filter(|(peer, _)| *peer != for_peer).cloned().collect();
+        for key in keys {
+            let peer = key.0;
+            if !self.remote.call(move |network| silent(network, peer))? {
+                continue;
+            }
+            if let Some(line) = self.lines.remove(&key) {
+                if line.detach(&self.remote)? {
+                    self.shared.expect(peer.0);
+                    self.asleep.insert(peer);
+                    return Ok(true);
+                }
+                self.lines.insert(key, line);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Devices whose outbox was ended, and that were heard since: one whose session still lives tells so by nothing else.
+    fn awake(&mut self) -> Result<Vec<PeerId>, Gone> {
+        let asleep: Vec<_> = self.asleep.iter().copied().collect();
+        let awake = self.remote.call(move |network| {
+            let heard = |peer: &PeerId| {
+                let at = network.find_peer(tallylink_core::PeerId(peer.0)).and_then(|at| network.peer(at));
+                at.is_none_or(|p| p.has_session() && network.now().since(p.heard()) < SILENT)
+            };
+            asleep.into_iter().filter(heard).collect::<Vec<_>>()
+        })?;
+        awake.iter().for_each(|peer| {
+            self.asleep.remove(peer);
+        });
+        Ok(awake)
     }
 
     /// A peer is gone, and what waited for it goes too; unless it is only not to be read in the key store.
