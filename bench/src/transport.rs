@@ -16,7 +16,10 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use self::{rounds::Case, sides::SideName};
+use self::{
+    rounds::Case,
+    sides::{SideName, SuiteName},
+};
 use crate::{
     machine::Machine,
     marks::{Bound, Mark},
@@ -46,16 +49,24 @@ pub(crate) struct Arguments {
     sizes: Vec<u32>,
     /// What to measure.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [
-        SideName::TallylinkGcm, SideName::TallylinkGcmSiv, SideName::QuinnRing, SideName::QuinnAwsLc, SideName::S2nQuic,
+        SideName::TallylinkGcm, SideName::TallylinkGcmSiv, SideName::TallylinkChaCha20Poly1305, SideName::QuinnRing,
+        SideName::QuinnAwsLc, SideName::S2nQuic,
     ])]
     sides: Vec<SideName>,
+    /// Only Tallylink with this suite, and quinn.
+    #[arg(long, value_enum, conflicts_with = "sides")]
+    suite: Option<SuiteName>,
 }
 
 /// Whether all marks are met, where they were to be checked.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let options = &arguments.options;
     let enough = if options.quick { CPU_QUICK } else { CPU_FULL };
-    let sides: Vec<_> = arguments.sides.iter().map(|name| name.side()).collect();
+    let names = match arguments.suite {
+        Some(suite) => vec![suite.side(), SideName::QuinnRing, SideName::QuinnAwsLc],
+        None => arguments.sides.clone(),
+    };
+    let sides: Vec<_> = names.iter().map(|name| name.side()).collect();
     let cases: Vec<_> = arguments.sizes.iter().map(|&size| case(options.seed, size)).collect();
     let cases = cases.into_iter().collect::<Result<Vec<_>>>()?;
 

@@ -1,6 +1,6 @@
 //! The suites by AWS-LC, which uses the processor's AES and vector instructions.
 
-use aws_lc_rs::aead::{AES_128_GCM, AES_128_GCM_SIV, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::aead::{AES_128_GCM, AES_128_GCM_SIV, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use tallylink_core::crypto::{Crypto, Forged, Secret, Suite, Suites, TAG_LEN, Tag, nonce};
 use zeroize::Zeroize;
 
@@ -26,12 +26,23 @@ impl Crypto for AwsLc {
         Suites::ALL
     }
 
+    // Carry-less multiplication comes with AES on either processor; GCM wants both.
+    fn has_fast_aes(&self) -> bool {
+        #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+        let both = std::arch::is_x86_feature_detected!("aes") && std::arch::is_x86_feature_detected!("pclmulqdq");
+        #[cfg(target_arch = "aarch64")]
+        let both = std::arch::is_aarch64_feature_detected!("aes") && std::arch::is_aarch64_feature_detected!("pmull");
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")))]
+        let both = false;
+        both
+    }
+
     fn expand(&self, suite: Suite, secret: &Secret, into: &mut Option<AwsLcKey>) {
-        let algorithm = match suite {
-            Suite::Aes128GcmSiv => &AES_128_GCM_SIV,
-            Suite::Aes128Gcm => &AES_128_GCM,
+        let key = match suite {
+            Suite::Aes128GcmSiv => UnboundKey::new(&AES_128_GCM_SIV, &*secret.leading::<16>()),
+            Suite::Aes128Gcm => UnboundKey::new(&AES_128_GCM, &*secret.leading::<16>()),
+            Suite::ChaCha20Poly1305 => UnboundKey::new(&CHACHA20_POLY1305, secret.as_bytes()),
         };
-        let key = UnboundKey::new(algorithm, &*secret.leading::<16>());
         *into = key.ok().map(|key| AwsLcKey(LessSafeKey::new(key)));
     }
 

@@ -62,6 +62,7 @@ mod clock;
 mod entropy;
 mod settings;
 mod socket;
+mod sync;
 mod wake;
 
 pub use application::{Application, SendsOnly, Stored};

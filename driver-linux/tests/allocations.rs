@@ -114,7 +114,7 @@ impl Pair {
 
 #[test]
 fn network_threads_allocate_nothing_for_records_and_packets() {
-    for suite in [Suite::Aes128GcmSiv, Suite::Aes128Gcm] {
+    for suite in Suite::ALL {
         let mut pair = Pair::new(suite);
         pair.carry(WARM_UP);
         assert!(pair.allocated.iter().all(|count| *count > 0), "whatever is set up is counted");

@@ -1,5 +1,7 @@
 //! The device end of one gateway: what a sensor's firmware calls.
 
+mod sleep;
+
 use crate::board::Board;
 use crate::driver::{Driver, Faults};
 use crate::{address, clock};

@@ -1,5 +1,5 @@
 //! A device end that only sends, with limits for a small board.
-#![cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
+#![cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv", feature = "chacha20-poly1305"))]
 
 use crate::board::Board;
 use crate::device::{DeviceEnd, StartError};

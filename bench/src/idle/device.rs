@@ -68,6 +68,10 @@ impl Crypto for Lean {
         AwsLc.suites()
     }
 
+    fn has_fast_aes(&self) -> bool {
+        AwsLc.has_fast_aes()
+    }
+
     fn expand(&self, suite: Suite, secret: &Secret, into: &mut Option<LeanKey>) {
         *into = Some(LeanKey { suite, secret: Secret::from_bytes(*secret.as_bytes()) });
     }

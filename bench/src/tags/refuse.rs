@@ -9,8 +9,8 @@ use tallylink_linux::crypto::AwsLc;
 use crate::workload::SplitMix64;
 
 /// The suites, as they are named in tables.
-pub(super) const SUITES: [(usize, &str); 2] = [(0, "AES-128-GCM-SIV"), (1, "AES-128-GCM")];
-const OF: [Suite; 2] = [Suite::Aes128GcmSiv, Suite::Aes128Gcm];
+pub(super) const SUITES: [(usize, &str); 3] = [(0, "AES-128-GCM-SIV"), (1, "AES-128-GCM"), (2, "ChaCha20-Poly1305")];
+const OF: [Suite; 3] = Suite::ALL;
 const NUMBER: u64 = 7;
 const AAD: &[u8] = b"header";
 /// Packets that are refused before any is counted: libraries look at the processor at their first call.

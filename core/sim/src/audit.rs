@@ -43,6 +43,10 @@ impl Crypto for Audit {
         Suites::ALL
     }
 
+    fn has_fast_aes(&self) -> bool {
+        true
+    }
+
     fn expand(&self, suite: Suite, secret: &Secret, into: &mut Option<AuditKey>) {
         let mut real = None;
         if self.real {

@@ -13,10 +13,12 @@ pub mod aes_gcm;
 pub mod aes_gcm_siv;
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
 mod block;
+#[cfg(feature = "chacha20-poly1305")]
+pub mod chacha20_poly1305;
 mod cmac;
 mod kdf;
 mod secret;
-#[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
+#[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv", feature = "chacha20-poly1305"))]
 mod soft;
 mod suite;
 mod tag;
@@ -24,7 +26,7 @@ mod tag;
 pub use cmac::mac;
 pub use kdf::{Label, derive, derive_secret};
 pub use secret::{Psk, Secret};
-#[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
+#[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv", feature = "chacha20-poly1305"))]
 pub use soft::{Soft, SoftKey};
 pub use suite::{Suite, Suites};
 pub use tag::{TAG_LEN, Tag};
@@ -42,6 +44,10 @@ pub trait Crypto {
 
     /// The suites this backend was built with.
     fn suites(&self) -> Suites;
+
+    /// Whether AES is fast here, because the processor has instructions for it. A gateway end chooses suites by it, and a
+    /// device end offers them by it (wire-format §4.5).
+    fn has_fast_aes(&self) -> bool;
 
     /// Puts the key of `suite` made from `secret` in `into`, or `None` if the backend does not offer `suite`.
     ///

@@ -4,6 +4,8 @@
 use super::aes_gcm;
 #[cfg(feature = "aes-gcm-siv")]
 use super::aes_gcm_siv;
+#[cfg(feature = "chacha20-poly1305")]
+use super::chacha20_poly1305;
 use super::{Crypto, Forged, Secret, Suite, Suites, Tag, nonce};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
@@ -22,6 +24,8 @@ enum Key {
     Aes128GcmSiv(Zeroizing<[u8; 16]>),
     #[cfg(feature = "aes-gcm")]
     Aes128Gcm(Zeroizing<[u8; 16]>),
+    #[cfg(feature = "chacha20-poly1305")]
+    ChaCha20Poly1305(Zeroizing<[u8; 32]>),
 }
 
 impl core::fmt::Debug for SoftKey {
@@ -42,7 +46,15 @@ impl Crypto for Soft {
         let suites = suites.with(Suite::Aes128GcmSiv);
         #[cfg(feature = "aes-gcm")]
         let suites = suites.with(Suite::Aes128Gcm);
+        #[cfg(feature = "chacha20-poly1305")]
+        let suites = suites.with(Suite::ChaCha20Poly1305);
         suites
+    }
+
+    // Without the operating system most processors cannot be asked. The 64-bit ones of today have the instructions, the
+    // Raspberry Pi 4 and older ones excepted.
+    fn has_fast_aes(&self) -> bool {
+        cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
     }
 
     fn expand(&self, suite: Suite, secret: &Secret, into: &mut Option<SoftKey>) {
@@ -51,7 +63,9 @@ impl Crypto for Soft {
             Suite::Aes128GcmSiv => Some(SoftKey(Key::Aes128GcmSiv(secret.leading()))),
             #[cfg(feature = "aes-gcm")]
             Suite::Aes128Gcm => Some(SoftKey(Key::Aes128Gcm(secret.leading()))),
-            #[cfg(not(all(feature = "aes-gcm-siv", feature = "aes-gcm")))]
+            #[cfg(feature = "chacha20-poly1305")]
+            Suite::ChaCha20Poly1305 => Some(SoftKey(Key::ChaCha20Poly1305(secret.leading()))),
+            #[cfg(not(all(feature = "aes-gcm-siv", feature = "aes-gcm", feature = "chacha20-poly1305")))]
             _ => None,
         };
     }
@@ -62,6 +76,8 @@ impl Crypto for Soft {
             Key::Aes128GcmSiv(key) => aes_gcm_siv::seal(key, &nonce(pn), aad, body),
             #[cfg(feature = "aes-gcm")]
             Key::Aes128Gcm(key) => aes_gcm::seal(key, &nonce(pn), aad, body),
+            #[cfg(feature = "chacha20-poly1305")]
+            Key::ChaCha20Poly1305(key) => chacha20_poly1305::seal(key, &nonce(pn), aad, body),
         }
     }
 
@@ -71,6 +87,8 @@ impl Crypto for Soft {
             Key::Aes128GcmSiv(key) => aes_gcm_siv::open(key, &nonce(pn), aad, body, tag),
             #[cfg(feature = "aes-gcm")]
             Key::Aes128Gcm(key) => aes_gcm::open(key, &nonce(pn), aad, body, tag),
+            #[cfg(feature = "chacha20-poly1305")]
+            Key::ChaCha20Poly1305(key) => chacha20_poly1305::open(key, &nonce(pn), aad, body, tag),
         }
     }
 }

@@ -10,11 +10,13 @@ pub enum Suite {
     Aes128GcmSiv = 1,
     /// AES-128-GCM (NIST SP 800-38D): the fastest where the processor has AES instructions. A repeated nonce breaks it.
     Aes128Gcm = 2,
+    /// ChaCha20-Poly1305 (RFC 8439): the fastest where the processor has no AES instructions. A repeated nonce breaks it.
+    ChaCha20Poly1305 = 3,
 }
 
 impl Suite {
     /// Every suite this version knows, by number.
-    pub const ALL: [Self; 2] = [Self::Aes128GcmSiv, Self::Aes128Gcm];
+    pub const ALL: [Self; 3] = [Self::Aes128GcmSiv, Self::Aes128Gcm, Self::ChaCha20Poly1305];
 
     /// The suite's number on the wire.
     #[must_use]
@@ -28,6 +30,7 @@ impl Suite {
         match number {
             1 => Some(Self::Aes128GcmSiv),
             2 => Some(Self::Aes128Gcm),
+            3 => Some(Self::ChaCha20Poly1305),
             _ => None,
         }
     }
@@ -38,6 +41,7 @@ impl Suite {
         match self {
             Self::Aes128GcmSiv => 1,
             Self::Aes128Gcm => 1 << 1,
+            Self::ChaCha20Poly1305 => 1 << 2,
         }
     }
 
@@ -47,6 +51,7 @@ impl Suite {
         match bit {
             1 => Some(Self::Aes128GcmSiv),
             2 => Some(Self::Aes128Gcm),
+            4 => Some(Self::ChaCha20Poly1305),
             _ => None,
         }
     }
@@ -57,6 +62,7 @@ impl Suite {
         match self {
             Self::Aes128GcmSiv => "AES-128-GCM-SIV",
             Self::Aes128Gcm => "AES-128-GCM",
+            Self::ChaCha20Poly1305 => "ChaCha20-Poly1305",
         }
     }
 
@@ -65,7 +71,7 @@ impl Suite {
     pub const fn survives_nonce_reuse(self) -> bool {
         match self {
             Self::Aes128GcmSiv => true,
-            Self::Aes128Gcm => false,
+            Self::Aes128Gcm | Self::ChaCha20Poly1305 => false,
         }
     }
 
@@ -75,13 +81,17 @@ impl Suite {
     ///   advantage of an attacker (2^-60 at most).
     /// - AES-128-GCM-SIV: 2^36. Each packet has keys of its own (RFC 8452 §4), so the quadratic bound counts the
     ///   2^12 blocks of one packet, and 2^36 packets leave an attacker an advantage below 2^-68 (RFC 8452 §9).
+    /// - ChaCha20-Poly1305: 2^36, so that a key does not live for ever. What the cipher allows is more than there are
+    ///   packet numbers (RFC 9001 §6.6).
     ///
-    /// Forgeries are not counted: the integrity limit of either suite (2^52, RFC 9001 §6.6) is out of reach of a
-    /// link, and a count would let forged packets end a session.
+    /// Forgeries are not counted: a count would let forged packets end a session. The integrity limit of the GCM suites
+    /// (2^52, RFC 9001 §6.6) is out of reach of a link. ChaCha20-Poly1305's is 2^36 there, for an advantage of 2^-60 in
+    /// datagrams of up to 2^11 bytes; a link that brings a million forged packets each second needs two years of one
+    /// session to come to 2^-50.
     #[must_use]
     pub const fn packet_limit(self, datagram: u16) -> u64 {
         match self {
-            Self::Aes128GcmSiv => 1 << 36,
+            Self::Aes128GcmSiv | Self::ChaCha20Poly1305 => 1 << 36,
             Self::Aes128Gcm if datagram <= 2048 => 1 << 28,
             Self::Aes128Gcm => 1 << 23,
         }
@@ -109,7 +119,7 @@ impl Suites {
     /// No suite.
     pub const NONE: Self = Self(0);
     /// Every suite this version knows.
-    pub const ALL: Self = Self::NONE.with(Suite::Aes128GcmSiv).with(Suite::Aes128Gcm);
+    pub const ALL: Self = Self::NONE.with(Suite::Aes128GcmSiv).with(Suite::Aes128Gcm).with(Suite::ChaCha20Poly1305);
 
     /// The set with this bitmap; unknown bits are dropped.
     #[must_use]
@@ -145,6 +155,25 @@ impl Suites {
     #[must_use]
     pub const fn intersect(self, other: Self) -> Self {
         Self(self.0 & other.0)
+    }
+
+    /// The suites that a device end offers (wire-format §4.5): those of the set, but where AES is slow not AES-128-GCM,
+    /// if that leaves any.
+    #[must_use]
+    pub const fn offer(self, fast_aes: bool) -> Self {
+        let rest = self.without(Suite::Aes128Gcm);
+        if fast_aes || rest.is_empty() { self } else { rest }
+    }
+
+    /// The suite that a gateway end chooses of those which both ends have (wire-format §4.5).
+    #[must_use]
+    pub fn choose(self, fast_aes: bool) -> Option<Suite> {
+        let order = if fast_aes {
+            [Suite::Aes128Gcm, Suite::ChaCha20Poly1305, Suite::Aes128GcmSiv]
+        } else {
+            [Suite::ChaCha20Poly1305, Suite::Aes128Gcm, Suite::Aes128GcmSiv]
+        };
+        order.into_iter().find(|suite| self.contains(*suite))
     }
 
     /// Whether the set is empty.

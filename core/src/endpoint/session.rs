@@ -74,7 +74,7 @@ impl<C: Crypto> Cx<'_, C> {
             peer,
             nonce,
             boot: self.st.boot,
-            suites: self.st.suites.raw(),
+            suites: self.st.suites.offer(self.crypto.has_fast_aes()).raw(),
             label,
             limits: self.st.config.limits(),
             tlvs: self.st.config.extensions(),

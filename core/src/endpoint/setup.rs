@@ -71,10 +71,10 @@ impl<C: Crypto> Cx<'_, C> {
         Ok(Handled::Reply(len))
     }
 
-    /// The suite for a HELLO: the fastest that both have.
+    /// The suite for a HELLO: the one that suits both processors. The same for the same HELLO throughout a boot.
     fn choose(&self, hello: &Hello<'_>) -> Option<Suite> {
         let both = crypto::Suites::from_raw(hello.suites).intersect(self.st.suites);
-        [Suite::Aes128Gcm, Suite::Aes128GcmSiv].into_iter().find(|s| both.contains(*s))
+        both.choose(self.crypto.has_fast_aes())
     }
 
     fn next_nonce(&mut self) -> [u8; 16] {

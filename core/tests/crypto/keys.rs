@@ -9,7 +9,7 @@ fn wiped_on_drop<T: ZeroizeOnDrop>() {}
 fn keys_are_wiped_on_drop() {
     wiped_on_drop::<Psk>();
     wiped_on_drop::<Secret>();
-    #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv"))]
+    #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv", feature = "chacha20-poly1305"))]
     wiped_on_drop::<tallylink_core::crypto::SoftKey>();
 }
 
@@ -40,7 +40,8 @@ fn a_suite_keeps_its_number_and_bit() {
     }
     assert_eq!(Suite::Aes128GcmSiv.number(), 1);
     assert_eq!(Suite::Aes128Gcm.number(), 2);
-    for unknown in [0, 3, 255] {
+    assert_eq!(Suite::ChaCha20Poly1305.number(), 3);
+    for unknown in [0, 8, 255] {
         assert_eq!(Suite::from_number(unknown), None);
         assert_eq!(Suite::from_bit(unknown), None);
     }
@@ -49,8 +50,8 @@ fn a_suite_keeps_its_number_and_bit() {
 #[test]
 fn a_set_drops_bits_it_does_not_know() {
     assert_eq!(Suites::from_raw(0xff), Suites::ALL);
-    assert_eq!(Suites::ALL.raw(), 0b11);
-    assert!(Suites::from_raw(0b1111_1100).is_empty());
+    assert_eq!(Suites::ALL.raw(), 0b111);
+    assert!(Suites::from_raw(0b1111_1000).is_empty());
 }
 
 #[test]
@@ -58,9 +59,31 @@ fn sets_intersect_and_list_their_suites() {
     let gcm = Suites::from(Suite::Aes128Gcm);
     assert!(gcm.contains(Suite::Aes128Gcm) && !gcm.contains(Suite::Aes128GcmSiv));
     assert_eq!(Suites::ALL.intersect(gcm), gcm);
-    assert_eq!(Suites::ALL.without(Suite::Aes128GcmSiv), gcm);
+    assert_eq!(Suites::ALL.without(Suite::Aes128GcmSiv).without(Suite::ChaCha20Poly1305), gcm);
     assert!(gcm.intersect(Suites::from(Suite::Aes128GcmSiv)).is_empty());
     assert_eq!(Suites::ALL.iter().collect::<Vec<_>>(), Suite::ALL);
+}
+
+/// wire-format §4.5: what both processors compute fast.
+#[test]
+fn the_suite_suits_both_processors() {
+    let chosen = |device, gateway| Suites::ALL.offer(device).choose(gateway);
+    assert_eq!(chosen(true, true), Some(Suite::Aes128Gcm));
+    assert_eq!(chosen(true, false), Some(Suite::ChaCha20Poly1305));
+    assert_eq!(chosen(false, true), Some(Suite::ChaCha20Poly1305));
+    assert_eq!(chosen(false, false), Some(Suite::ChaCha20Poly1305));
+}
+
+#[test]
+fn a_suite_that_suits_neither_processor_is_better_than_none() {
+    for suite in Suite::ALL {
+        for (device, gateway) in [(true, true), (true, false), (false, true), (false, false)] {
+            assert_eq!(Suites::from(suite).offer(device).choose(gateway), Some(suite));
+        }
+    }
+    assert_eq!(Suites::NONE.choose(true), None);
+    let older = Suites::from(Suite::Aes128GcmSiv).with(Suite::Aes128Gcm);
+    assert_eq!(Suites::ALL.offer(false).intersect(older).choose(true), Some(Suite::Aes128GcmSiv));
 }
 
 #[test]

@@ -72,6 +72,43 @@ fn both_ends_keep_to_the_smaller_of_their_limits() {
     assert!(pair.capture.unwrap().iter().all(|(_, bytes)| bytes.len() <= 1300));
 }
 
+/// Whoever has no AES instructions gets the suite that needs none.
+#[test]
+fn the_suite_suits_both_processors() {
+    for (device, gateway) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut pair = Pair::new(small_config(), 1 << 16);
+        for (node, fast_aes) in [(&mut pair.device, device), (&mut pair.gateway, gateway)] {
+            node.fast_aes = fast_aes;
+            node.restart();
+        }
+        pair.connect();
+        let stream = pair.open(0, "s", 1 << 16);
+        pair.push(stream, &record(0, 61)).unwrap();
+        pair.run_until_stored(1, 10_000_000);
+        let best = if device && gateway { Suite::Aes128Gcm } else { Suite::ChaCha20Poly1305 };
+        for node in [&pair.device, &pair.gateway] {
+            assert_eq!(node.endpoint.storage().peers[0].suite(), Some(best), "{device} and {gateway}");
+        }
+    }
+}
+
+/// A device that counts its boots offers what survives a repeated nonce, and no more.
+#[test]
+fn without_entropy_only_the_suite_that_survives_a_repeated_nonce_is_used() {
+    for fast_aes in [true, false] {
+        let mut pair = Pair::new(small_config(), 1 << 16);
+        pair.gateway.fast_aes = fast_aes;
+        pair.gateway.restart();
+        pair.device.fast_aes = fast_aes;
+        pair.device.restart_without_entropy();
+        pair.connect();
+        let stream = pair.open(0, "s", 1 << 16);
+        pair.push(stream, &record(0, 61)).unwrap();
+        pair.run_until_stored(1, 10_000_000);
+        assert_eq!(pair.gateway.endpoint.storage().peers[0].suite(), Some(Suite::Aes128GcmSiv));
+    }
+}
+
 #[test]
 fn without_a_common_suite_the_hello_is_rejected() {
     let only = |suite| Config { suites: Suites::NONE.with(suite), ..small_config() };

@@ -7,7 +7,7 @@ needs Python 3.11 and `cryptography` 44 or later, on OpenSSL 3.2 or later. Run i
 
 import struct
 
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESGCMSIV
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESGCMSIV, ChaCha20Poly1305
 from cryptography.hazmat.primitives.ciphers.algorithms import AES128
 from cryptography.hazmat.primitives.cmac import CMAC
 
@@ -55,8 +55,8 @@ def extensions(tlvs):
 
 def seal(suite, secret, number, header, frames):
     nonce = bytes(4) + struct.pack(">Q", number)
-    cipher = {1: AESGCMSIV, 2: AESGCM}[suite](secret[:16])
-    return header + cipher.encrypt(nonce, frames, header)
+    cipher, key = {1: (AESGCMSIV, 16), 2: (AESGCM, 16), 3: (ChaCha20Poly1305, 32)}[suite]
+    return header + cipher(secret[:key]).encrypt(nonce, frames, header)
 
 
 class Session:
@@ -159,6 +159,7 @@ SESSIONS = [
         [(1, b"\xaa" * 60)],
         [(0x4000, b""), (5, b"ignored")],
     ),
+    Session(4, 1, 0b111, 3, (1 << 20, 1472, 65536, 16384, 2048), (1 << 20, 1472, 65536, 16384, 2048)),
 ]
 
 # (frame, fields, bytes): wire-format §6. Numbers are given as eight bytes.

@@ -43,6 +43,7 @@ pub mod receive;
 pub mod send;
 pub mod serve;
 pub mod status;
+mod sync;
 
 use std::process::ExitCode;
 

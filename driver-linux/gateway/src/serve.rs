@@ -272,6 +272,7 @@ fn settings(config: &Config) -> Settings {
         all.with(match suite {
             Suite::Aes128GcmSiv => tallylink_core::crypto::Suite::Aes128GcmSiv,
             Suite::Aes128Gcm => tallylink_core::crypto::Suite::Aes128Gcm,
+            Suite::ChaCha20Poly1305 => tallylink_core::crypto::Suite::ChaCha20Poly1305,
         })
     });
     settings

@@ -2,7 +2,7 @@
 
 use super::in_place::Record;
 use super::inbox::{self, Head, Reader};
-use super::inflow::Doors;
+use super::doors::Doors;
 use super::join::{Joiner, Piece};
 use super::Taken;
 use crate::application::{Application, Stored};

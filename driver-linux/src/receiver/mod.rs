@@ -8,6 +8,7 @@
 //! None of these keeps anything on disk: a record counts as STORED once the program took it, and that holds for as long as
 //! this process lives.
 
+mod doors;
 mod in_place;
 mod inbox;
 mod inflow;
@@ -25,8 +26,8 @@ use crate::application::Application;
 use crate::network::{AddPeerError, Gone, Network, Remote};
 use crate::settings::{Settings, StartError};
 use crate::socket::SocketCounters;
+use doors::Doors;
 use inbox::{Reader, inbox};
-use inflow::Doors;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;

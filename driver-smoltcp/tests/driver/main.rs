@@ -10,4 +10,5 @@ mod neighbours;
 mod overwriting;
 mod quiet;
 mod setup;
+mod sleeping;
 mod world;

@@ -44,6 +44,10 @@ impl Tallylink {
     pub(crate) fn gcm_siv() -> Self {
         Self { name: "tallylink-gcm-siv", suite: Suite::Aes128GcmSiv }
     }
+
+    pub(crate) fn chacha20_poly1305() -> Self {
+        Self { name: "tallylink-chacha20-poly1305", suite: Suite::ChaCha20Poly1305 }
+    }
 }
 
 impl Side for Tallylink {

@@ -1,9 +1,7 @@
 //! The arrays that a test lends to an endpoint.
 
-use tallylink_core::crypto::{Crypto, Soft};
+use super::processor::Key;
 use tallylink_core::*;
-
-pub(crate) type Key = <Soft as Crypto>::Key;
 
 pub(crate) struct Arrays {
     pub(crate) peers: Vec<Peer>,

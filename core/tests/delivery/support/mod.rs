@@ -8,6 +8,7 @@ mod frames;
 mod inbox;
 mod node;
 mod pair;
+mod processor;
 pub(crate) mod raw;
 mod tcp;
 

@@ -1,8 +1,9 @@
 //! One end: an endpoint, what it has received, and its address.
 
+use super::processor::Processor;
 use super::{Arrays, Inbox};
 use std::net::SocketAddr;
-use tallylink_core::crypto::{Psk, Soft};
+use tallylink_core::crypto::Psk;
 use tallylink_core::*;
 
 /// The one peer of a pair, at either end.
@@ -22,18 +23,20 @@ pub(crate) fn peer_id(n: u32) -> PeerId {
 }
 
 pub(crate) struct Node {
-    pub(crate) endpoint: Endpoint<Soft, Arrays>,
+    pub(crate) endpoint: Endpoint<Processor, Arrays>,
     pub(crate) inbox: Inbox,
     pub(crate) address: SocketAddr,
     pub(crate) events: Vec<Event>,
     /// Tell the core at once that what was delivered is stored.
     pub(crate) storing: bool,
+    /// Whether the next boots are on a processor with AES instructions.
+    pub(crate) fast_aes: bool,
     config: Config,
     sizes: [usize; 4],
     pub(crate) end: End,
     /// The first peer's id is that of this device.
     pub(crate) first_id: u32,
-    boots: u8,
+    boots: u16,
 }
 
 impl Node {
@@ -44,15 +47,25 @@ impl Node {
             End::Gateway => 101,
         };
         let address = address.parse().unwrap();
-        let endpoint = fresh(&config, end, sizes, first_id, boots);
+        let endpoint = fresh(&config, true, end, sizes, first_id, entropy(first_id, boots));
         let (inbox, events) = (Inbox::default(), vec![]);
-        Self { endpoint, inbox, address, events, storing: true, config, sizes, end, first_id, boots }
+        Self { endpoint, inbox, address, events, storing: true, fast_aes: true, config, sizes, end, first_id, boots }
     }
 
     /// A new boot of the same end: nothing is left but what is on disk.
     pub(crate) fn restart(&mut self) {
         self.boots += 1;
-        self.endpoint = fresh(&self.config, self.end, self.sizes, self.first_id, self.boots);
+        self.boot(entropy(self.first_id, self.boots));
+    }
+
+    /// A new boot of a board that has no source of entropy.
+    pub(crate) fn restart_without_entropy(&mut self) {
+        self.boots += 1;
+        self.boot(BootSeed::counter(self.boots.into(), self.first_id.into()));
+    }
+
+    fn boot(&mut self, seed: BootSeed) {
+        self.endpoint = fresh(&self.config, self.fast_aes, self.end, self.sizes, self.first_id, seed);
         self.inbox.power_cut();
     }
 
@@ -145,15 +158,28 @@ impl Node {
     }
 }
 
-fn fresh(config: &Config, end: End, sizes: [usize; 4], first_id: u32, boots: u8) -> Endpoint<Soft, Arrays> {
+fn fresh(
+    config: &Config,
+    fast_aes: bool,
+    end: End,
+    sizes: [usize; 4],
+    first_id: u32,
+    seed: BootSeed,
+) -> Endpoint<Processor, Arrays> {
     let [peers, links, streams, ring] = sizes;
     let arrays = Arrays::new(config, peers, links, streams, ring);
-    let mut seed = [boots; 16];
-    seed[..4].copy_from_slice(&first_id.to_be_bytes());
-    let mut endpoint = Endpoint::new(config.clone(), Soft, arrays, BootSeed::entropy(seed)).unwrap();
+    let mut endpoint = Endpoint::new(config.clone(), Processor { fast_aes }, arrays, seed).unwrap();
     for i in 0..peers as u32 {
         let provision = Provision::new(peer_id(first_id + i), end, KeyId(1), Psk::from_bytes(KEY));
         endpoint.add_peer(PeerIx(i), provision).unwrap();
     }
     endpoint
+}
+
+fn entropy(first_id: u32, boots: u16) -> BootSeed {
+    let [more, few] = boots.to_be_bytes();
+    let mut seed = [few; 16];
+    seed[15] ^= more;
+    seed[..4].copy_from_slice(&first_id.to_be_bytes());
+    BootSeed::entropy(seed)
 }

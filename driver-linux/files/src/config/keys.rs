@@ -84,8 +84,10 @@ keys! {
     downlink_limit: Bytes = "16 MiB", "64 KiB" ..= "64 GiB";
     /// The largest record that `tallylink push` takes. Each stream under way to a device has so much memory, at least 64 KiB.
     downlink_record: Bytes = "64 KiB", "64 B" ..= "64 MiB";
-    /// The encryption suites to accept, the preferred one first.
-    suites: Suites = "AES-128-GCM-SIV, AES-128-GCM";
+    /// The encryption suites to accept, in any order. Of those that a peer offers too, the fastest on both processors is used:
+    /// AES-128-GCM where both have AES instructions, else ChaCha20-Poly1305. Every peer has AES-128-GCM-SIV; one without a
+    /// source of entropy has no other.
+    suites: Suites = "AES-128-GCM-SIV, AES-128-GCM, ChaCha20-Poly1305";
     /// The least urgent messages to log: "error", "warn", "info", "debug" or "trace".
     log: Level = "info";
     /// The socket on which `tallylink status` asks the gateway. "auto" is status.sock in the data directory.

@@ -239,12 +239,13 @@ words! {
 
 words! {
     /// An encryption suite.
-    Suite, "a list of the suites \"AES-128-GCM-SIV\" and \"AES-128-GCM\", each at most once":
+    Suite, "a list of the suites \"AES-128-GCM-SIV\", \"AES-128-GCM\" and \"ChaCha20-Poly1305\", each at most once":
     #[doc = "RFC 8452; every peer has it."] Aes128GcmSiv = "AES-128-GCM-SIV",
     #[doc = "The fastest where the processor has AES instructions."] Aes128Gcm = "AES-128-GCM",
+    #[doc = "RFC 8439: the fastest where it has none."] ChaCha20Poly1305 = "ChaCha20-Poly1305",
 }
 
-/// Suites in order of preference, at least one.
+/// Suites, at least one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd)]
 pub struct Suites(pub Vec<Suite>);
 

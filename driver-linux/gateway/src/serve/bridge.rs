@@ -1,7 +1,9 @@
 //! What the journal's writer tells the network thread.
 
-use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(all(test, tallylink_loom))]
+mod tests;
+
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tallylink_core::Epoch;
@@ -9,6 +11,9 @@ use tallylink_journal::Stats;
 
 use super::disk::{Lost, Pulse};
 use super::health::Health;
+use crate::clock;
+use crate::sync::atomic::{AtomicBool, Ordering, fence};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// Shared by both threads, and by those that tell how the gateway is. Whoever changes what the network thread looks at
 /// wakes it if it sleeps.
@@ -111,9 +116,16 @@ impl Bridge {
         let wanted = looks.asked;
         drop(looks);
         wake();
-        let looks = locked(&self.looks);
         // Whether it came in time is seen from what it left.
-        let _ = self.looked.wait_timeout_while(looks, at_most, |looks| looks.done < wanted);
+        let until = clock::monotonic() + at_most;
+        let mut looks = locked(&self.looks);
+        while looks.done < wanted {
+            let left = until.saturating_duration_since(clock::monotonic());
+            if left.is_zero() {
+                break;
+            }
+            looks = self.looked.wait_timeout(looks, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// The writer: looks if it was asked to.

@@ -1,6 +1,7 @@
 //! What happens between the network thread and the disk when the disk fails, without threads: each turn is called.
 
 mod allocations;
+mod suites;
 
 use std::io::ErrorKind;
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use assert_cmd::cargo::CommandCargoExt;
 use serde_json::Value;
 
 use crate::common::{Home, Ran};
@@ -112,7 +113,7 @@ pub(crate) fn http(address: &str, path: &str) -> (u16, String) {
 
 /// The program without this process's settings, for processes that run beside the test.
 pub(crate) fn program(home: &Home) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("tallylink"));
+    let mut command = Command::cargo_bin("tallylink").expect("the built program");
     command.current_dir(home.path(".")).env_clear().env("TALLYLINK_DATA", home.path("data"));
     command
 }

@@ -4,6 +4,7 @@ use super::handover::Block;
 use super::shared::{GROUP_BYTES, Shared};
 use crate::clock;
 use crate::outbox::{Group, Outbox, OutboxError};
+use crate::sync::current;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -74,7 +75,7 @@ impl<S: Store + Clone> Keeper<S> {
 
     fn run(mut self) {
         let _closing = Closing(Arc::clone(&self.shared));
-        self.shared.kept_by(thread::current());
+        self.shared.kept_by(current());
         loop {
             let closing = self.shared.closing();
             self.confirm();
