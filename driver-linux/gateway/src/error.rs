@@ -280,7 +280,9 @@ pub enum Error {
         large: bool,
     },
     /// The device has not stored everything in time.
-    #[error("{waiting} records of the stream {stream:?} still wait for {peer}: they are kept, and delivered when it is heard")]
+    #[error(
+        "{waiting} records of the stream {stream:?} still wait for {peer}: they are kept, and delivered when it is heard"
+    )]
     NotDelivered {
         /// The device.
         peer: String,

@@ -1,10 +1,10 @@
 //! The program's end of the queue of received records.
 
+use super::Taken;
+use super::doors::Doors;
 use super::in_place::Record;
 use super::inbox::{self, Head, Reader};
-use super::doors::Doors;
 use super::join::{Joiner, Piece};
-use super::Taken;
 use crate::application::{Application, Stored};
 use crate::clock;
 use crate::network::Remote;
@@ -37,7 +37,15 @@ struct Stream {
 
 impl<A: Application + 'static> Intake<A> {
     pub(super) fn new(remote: Remote<A>, reader: Reader, doors: Arc<Doors>) -> Self {
-        Self { remote, reader, doors, streams: Vec::new(), waiting: VecDeque::new(), taken: Vec::new(), handed_out: None }
+        Self {
+            remote,
+            reader,
+            doors,
+            streams: Vec::new(),
+            waiting: VecDeque::new(),
+            taken: Vec::new(),
+            handed_out: None,
+        }
     }
 
     /// As [`Receiver::next`](super::Receiver::next).

@@ -15,8 +15,8 @@ pub use shared::Progress;
 pub(super) use keeper::Kept;
 
 use super::Sender;
-use crate::network::Gone;
 use crate::clock;
+use crate::network::Gone;
 use pusher::Pusher;
 use std::fmt;
 use std::ops::Range;

@@ -89,7 +89,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use stream::Shared;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{Duration as Span, End, Epoch, EpochSource, KeyId, Name, OutIx, Peer, PeerId, PeerIx, Priority, Provision};
+use tallylink_core::{
+    Duration as Span, End, Epoch, EpochSource, KeyId, Name, OutIx, Peer, PeerId, PeerIx, Priority, Provision,
+};
 use tallylink_journal::{Dir, Store};
 
 /// The ring of a stream: what is on its way or waits for STORED.

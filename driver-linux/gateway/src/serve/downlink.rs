@@ -212,7 +212,8 @@ impl Downlink {
 
     /// Ends the outboxes of which everything is STORED.
     fn close_drained(&mut self) -> Result<(), Gone> {
-        let due: Vec<_> = self.lines.iter_mut().filter_map(|(key, line)| line.is_over(LINGER).then(|| key.clone())).collect();
+        let due: Vec<_> =
+            self.lines.iter_mut().filter_map(|(key, line)| line.is_over(LINGER).then(|| key.clone())).collect();
         for key in due {
             let Some(mut line) = self.lines.remove(&key) else { continue };
             if !line.detach(&self.remote)? {

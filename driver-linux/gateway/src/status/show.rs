@@ -10,8 +10,20 @@ use super::{DownlinkNow, PeerNow, Report};
 /// Everything that is not zero, and the peers.
 pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
-    let Report { version, up_seconds, data, ready, troubles, counters, sockets, queue, disk, peers, peers_provisioned, downlink } =
-        report;
+    let Report {
+        version,
+        up_seconds,
+        data,
+        ready,
+        troubles,
+        counters,
+        sockets,
+        queue,
+        disk,
+        peers,
+        peers_provisioned,
+        downlink,
+    } = report;
     let up = humantime::format_duration(Duration::from_secs(*up_seconds));
     let _ = writeln!(text, "tallylink {version}, up {up}, data in {}", data.display());
     if !ready {

@@ -32,11 +32,7 @@ use tallylink_journal::Store;
 ///
 /// # Errors
 /// The system gives no more threads.
-pub fn start<S>(
-    outbox: Outbox<S>,
-    max_record: u32,
-    wake: impl Fn() + Send + 'static,
-) -> io::Result<(Feeder, Offer)>
+pub fn start<S>(outbox: Outbox<S>, max_record: u32, wake: impl Fn() + Send + 'static) -> io::Result<(Feeder, Offer)>
 where
     S: Store + Clone + Send + 'static,
     S::File: Send,

@@ -116,7 +116,13 @@ impl DurableOutlet {
         }
     }
 
-    fn place_records<A: Application + 'static>(&self, network: &mut Network<A>, block: &mut Block, mut first: u64, end: u64) -> bool {
+    fn place_records<A: Application + 'static>(
+        &self,
+        network: &mut Network<A>,
+        block: &mut Block,
+        mut first: u64,
+        end: u64,
+    ) -> bool {
         loop {
             let next = network.stream(self.at).map_or(0, OutStream::next);
             let rest = block.bytes.get(block.placed..).unwrap_or(&[]);
