@@ -164,8 +164,7 @@ where
 
     let place = Place::in_data_dir(&config.data_dir());
     let store = KeyStore::in_data_dir(&config.data_dir());
-    let downlink =
-        Downlink::new(place, store, remote.clone(), Arc::clone(&bridge), downlink, config.downlink_record.0)?;
+    let downlink = Downlink::new(place, store, remote.clone(), Arc::clone(&bridge), downlink, config.downlink_record.0);
     spawn("downlink", move || downlink.run())?;
 
     let ready = format!("listening on {listening} for {} peers, data in {}\n", keys.len(), config.data_dir().display());

@@ -50,7 +50,8 @@ pub(super) struct Downlink {
     remote: Remote<Ingest>,
     bridge: Arc<Bridge>,
     shared: Arc<Shared>,
-    bell: Bell,
+    /// There is none before the data directory could be used.
+    bell: Option<Bell>,
     /// Bytes of a stream's ring.
     ring: u32,
     lines: HashMap<(PeerId, String), Line>,
@@ -72,10 +73,7 @@ enum Trouble {
 }
 
 impl Downlink {
-    /// Makes what `push` looks for, and finds what waits.
-    ///
-    /// # Errors
-    /// The data directory cannot be used.
+    /// `largest` is the size of the largest record that `push` takes.
     pub(super) fn new(
         place: Place,
         store: KeyStore,
@@ -83,16 +81,10 @@ impl Downlink {
         bridge: Arc<Bridge>,
         shared: Arc<Shared>,
         largest: u64,
-    ) -> Result<Self, Error> {
-        let failed = |error| Error::Downlink { dir: place.dir().to_owned(), error };
-        place.make().map_err(failed)?;
-        let bell = Bell::watch(&place.bells()).map_err(failed)?;
-        // Whatever there is at the start is looked at as if it had just come.
-        let again = place.peers().map_err(failed)?.into_iter().collect();
+    ) -> Self {
         let ring = u32::try_from(largest + 8).unwrap_or(u32::MAX).max(64 << 10);
-        let (lines, again_at) = (HashMap::new(), Some(clock::monotonic()));
-        let asleep = BTreeSet::new();
-        Ok(Self { place, store, remote, bridge, shared, bell, ring, lines, again, again_at, asleep })
+        let (lines, again, asleep) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        Self { place, store, remote, bridge, shared, bell: None, ring, lines, again, again_at: None, asleep }
     }
 
     /// Runs on its own thread and ends with the network.
@@ -101,12 +93,18 @@ impl Downlink {
             let looks = if self.asleep.is_empty() { None } else { clock::monotonic().checked_add(AGAIN) };
             let closes = self.lines.values().filter_map(|line| line.closes_at(LINGER));
             let due = closes.chain(self.again_at).chain(looks).min();
-            self.bell.wait(&self.shared, due);
+            bell::wait(self.bell.as_ref(), &self.shared, due);
         }
     }
 
     fn turn(&mut self) -> Result<(), Gone> {
         let called = self.shared.take();
+        if self.bell.is_none()
+            && let Err(error) = self.begin()
+        {
+            self.failed(&Error::Downlink { dir: self.place.dir().to_owned(), error });
+            self.again_at = clock::monotonic().checked_add(AGAIN);
+        }
         for peer in called.removed {
             let removed = self.remove(PeerId(peer));
             self.settle(PeerId(peer), removed)?;
@@ -129,9 +127,18 @@ impl Downlink {
             self.settle(peer, served)?;
         }
         self.close_drained()?;
-        if self.again.is_empty() {
+        if self.again.is_empty() && self.bell.is_some() {
             self.bridge.health.right(Subject::Downlink);
         }
+        Ok(())
+    }
+
+    /// Makes what `push` looks for, and finds what waits: it is looked at as if it had just come.
+    fn begin(&mut self) -> io::Result<()> {
+        self.place.make()?;
+        let bell = Bell::watch(&self.place.bells())?;
+        self.again.extend(self.place.peers()?);
+        (self.bell, self.again_at) = (Some(bell), Some(clock::monotonic()));
         Ok(())
     }
 
@@ -272,15 +279,16 @@ impl Downlink {
     /// A peer is gone, and what waited for it goes too; unless it is only not to be read in the key store.
     fn remove(&mut self, peer: PeerId) -> Result<(), Trouble> {
         self.lines.retain(|(whose, _), _| *whose != peer);
-        self.shared.unexpect(peer.0);
         let place = self.place.of(peer);
         if !place.dir().exists() {
+            self.shared.unexpect(peer.0);
             return Ok(());
         }
         let _lock = place.lock().map_err(|error| failed(&place, error))?;
         let known = self.store.read().map_err(|why| Trouble::Wrong(why.into()))?;
         if known.peers.by_id(peer).is_some() {
-            // It was added again meanwhile, or is about to be known to the network.
+            // It was added again meanwhile, or is about to be known to the network: its session will tell.
+            self.shared.expect(peer.0);
             return Ok(());
         }
         let records: u64 = streams_waiting(&place)?.iter().map(|waits| waits.records).sum();
@@ -289,6 +297,7 @@ impl Downlink {
             return Ok(());
         }
         place.remove().map_err(|error| failed(&place, error))?;
+        self.shared.unexpect(peer.0);
         self.shared.counts.removed(records);
         info!("{peer} was removed, and {records} records that waited for it with it");
         Ok(())

@@ -119,6 +119,7 @@ fn what_was_pushed_before_and_while_the_gateway_runs_arrives_in_order() {
     until("the gateway has heard so", || waiting(&status(&home)) == 0);
     assert_eq!(count(&status(&home), "downlink", "records_taken"), 703);
     assert_eq!(gateway.stop(), 0);
+    assert!(home.ok(&["check"]).contains("outbox/orders"), "it is looked at like every journal");
 }
 
 #[test]

@@ -32,23 +32,29 @@ impl Bell {
         inotify::add_watch(&inotify, dir, WatchFlags::CREATE | WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR)?;
         Ok(Self { inotify })
     }
+}
 
-    /// Waits for any of them, at most until `due`.
-    pub(super) fn wait(&self, shared: &Shared, due: Option<Instant>) {
-        if shared.is_called() {
-            return;
-        }
-        let left = due.map(|due| due.saturating_duration_since(clock::monotonic()));
-        // Whole milliseconds: a shorter wait must not become none.
-        let timeout = left.and_then(|left| {
-            Timespec::try_from(Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX) + 1)).ok()
-        });
-        let mut fds = [PollFd::new(&self.inotify, PollFlags::IN), PollFd::new(&shared.woken, PollFlags::IN)];
-        if poll(&mut fds, timeout.as_ref()).is_err_and(|why| why != rustix::io::Errno::INTR) {
-            thread::sleep(PAUSE);
-        }
+/// Waits for any of them, at most until `due`.
+pub(super) fn wait(bell: Option<&Bell>, shared: &Shared, due: Option<Instant>) {
+    if shared.is_called() {
+        return;
+    }
+    let left = due.map(|due| due.saturating_duration_since(clock::monotonic()));
+    // Whole milliseconds: a shorter wait must not become none.
+    let timeout = left.and_then(|left| {
+        Timespec::try_from(Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX) + 1)).ok()
+    });
+    let woken = PollFd::new(&shared.woken, PollFlags::IN);
+    let polled = match bell {
+        None => poll(&mut [woken], timeout.as_ref()),
+        Some(bell) => poll(&mut [woken, PollFd::new(&bell.inotify, PollFlags::IN)], timeout.as_ref()),
+    };
+    if polled.is_err_and(|why| why != rustix::io::Errno::INTR) {
+        thread::sleep(PAUSE);
+    }
+    if let Some(bell) = bell {
         let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
+        let mut events = inotify::Reader::new(&bell.inotify, &mut buffer);
         while events.next().is_ok() {}
     }
 }
