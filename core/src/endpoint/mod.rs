@@ -273,6 +273,16 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         self.cx(now).open_out(at, peer, name, source, first, ring)
     }
 
+    /// Ends the sending of a stream; its slot and its part of the ring are free, and its name may be opened again.
+    ///
+    /// Records that wait in the ring and were not sent in this session are forgotten: a sender with an outbox has them.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchIndex`], [`Error::Empty`], or [`Error::NotStored`] while something that was sent is not STORED.
+    pub fn close(&mut self, now: Instant, stream: OutIx) -> Result<(), Error> {
+        self.cx(now).close_out(stream)
+    }
+
     /// Says which streams of its peer a stream goes before. Each begins as [`Priority::Live`]; changed at any time.
     ///
     /// # Errors

@@ -78,6 +78,7 @@ fn send(sensor: &mut Sensor) {
         b.fill(black_box(2));
     }));
     sensor.skip(now, stream, black_box(3), black_box(1));
+    let _ = black_box(sensor.close(now, stream));
 }
 
 fn receive(sensor: &mut Sensor) {
