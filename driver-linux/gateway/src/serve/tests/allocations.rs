@@ -12,6 +12,7 @@ use tallylink_linux::Application;
 
 use super::{EPOCH, PEER};
 use crate::serve::bridge::Bridge;
+use crate::serve::downlink::Shared;
 use crate::serve::ingest::Ingest;
 use crate::serve::queue;
 use crate::serve::streams::{Most, Streams};
@@ -35,6 +36,7 @@ fn neither_the_network_threads_part_nor_the_journals_allocates_for_records() {
         put,
         Arc::clone(&bridge),
         thread::current(),
+        Arc::new(Shared::new().expect("sockets")),
     );
     ingest.placed(PEER, PeerId([1; 8]));
     let ways = Ways { wake: Box::new(|| ()), check: Box::new(|| Ok(())) };
