@@ -26,6 +26,12 @@ pub trait Deliver {
     /// # Errors
     /// [`Full`] as for [`Deliver::records`].
     fn gap(&mut self, stream: InIx, epoch: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full>;
+
+    /// A stream that was open before a deep sleep goes on under its index: `next` is the number of its next record, and all
+    /// before are stored. A driver whose memory was lost in that sleep learns here what it knew.
+    fn resumed(&mut self, peer: PeerIx, stream: InIx, epoch: Epoch, next: u64) {
+        let _ = (peer, stream, epoch, next);
+    }
 }
 
 /// Records of one stream in their stored form, lent from the packet: `[size varint][bytes]…`.

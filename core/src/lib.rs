@@ -29,6 +29,11 @@
 //! A [`Peer`] is small and holds all of a session that must last. A [`Link`] is large, and a peer has one only while something is
 //! outstanding, or while no other peer needs it.
 //!
+//! # Deep sleep
+//!
+//! A device end that is switched off between its records may leave what it needs in retained memory: [`Endpoint::suspend`] writes
+//! it, and [`Endpoint::resume`], called at every start before anything is pushed, follows and destroys it.
+//!
 //! # What is bounded
 //!
 //! Everything: each table has the length that the driver gave it, each list the length of its table, each retry a back-off, the work
@@ -75,6 +80,7 @@ mod fixed;
 #[cfg(feature = "internals")]
 pub mod internals;
 mod ring;
+mod sleep;
 mod window;
 
 pub use config::{Config, ConfigError, Congestion, STREAMS_MAX};
@@ -92,6 +98,7 @@ pub use path::{Ecn, Path};
 pub use peer::{End, Peer, Provision};
 pub use recovery::sent::Sent;
 pub use ring::{Run, measure};
+pub use sleep::{ResumeError, SuspendError};
 pub use storage::{Parts, Storage};
 pub use stream::{EpochSource, Held, InStream, OutStream, Priority};
 pub use time::{Duration, Instant};

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | sends, from any of its threads | [`Sender`] and [`sender::Stream`] |
 //! | sends what it must not lose when it ends | the same, with [`Sender::open_durable`] |
+//! | receives as a device what its gateway has for it | the same, with [`Sender::with_downlink`] |
 //! | receives, without a disk | [`Receiver`] |
 //! | takes others' plain datagrams | [`PlainSocket`] |
 //! | has its own loop, or its own disk | [`Network`] with an [`Application`], and a [`Remote`] for its other threads |
+//! | has its own loop, and sends what it must not lose | the same, with [`sender::feed`] |
 //!
 //! A [`Network`] is one socket and all sessions over it, driven by one thread; the other two are such a thread with queues to
 //! the program's threads. A thread wakes another only when that one sleeps, and nothing is locked, allocated or asked of the
@@ -62,6 +64,7 @@ mod clock;
 mod entropy;
 mod settings;
 mod socket;
+mod sync;
 mod wake;
 
 pub use application::{Application, SendsOnly, Stored};

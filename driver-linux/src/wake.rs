@@ -4,21 +4,37 @@
 //! it is seen and then looks whether the other sleeps. With a full fence between the two steps on both sides, at least one
 //! of them sees the other's first step, so that no wake-up is lost.
 
+#[cfg(all(test, tallylink_loom))]
+pub(crate) mod tests;
+
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use crate::sync::{Condvar, Mutex};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time;
+
+/// Ends the sleep of a thread that waits for a socket, the next one if it is awake.
+pub(crate) trait Bell {
+    fn ring(&self);
+}
+
+impl Bell for mio::Waker {
+    fn ring(&self) {
+        // The eventfd cannot be full with one wake-up per sleep.
+        let _ = self.wake();
+    }
+}
 
 /// Wakes the one thread that waits for a socket.
 #[derive(Debug)]
-pub(crate) struct Wake {
+pub(crate) struct Wake<B = mio::Waker> {
     asleep: AtomicBool,
-    waker: mio::Waker,
+    bell: B,
 }
 
-impl Wake {
-    pub(crate) fn new(waker: mio::Waker) -> Self {
-        Self { asleep: AtomicBool::new(false), waker }
+impl<B: Bell> Wake<B> {
+    pub(crate) fn new(bell: B) -> Self {
+        Self { asleep: AtomicBool::new(false), bell }
     }
 
     /// Call this after work was put where the sleeper looks.
@@ -32,18 +48,19 @@ impl Wake {
 
     #[cold]
     fn wake(&self) {
-        // Of several threads one wakes it. The eventfd cannot be full with one wake-up per sleep.
+        // Of several threads one wakes it.
         if self.asleep.swap(false, Ordering::AcqRel) {
-            let _ = self.waker.wake();
+            self.bell.ring();
         }
     }
 
     /// Runs `sleep` unless `idle` says, after everybody can see that we are about to sleep, that there is work.
     pub(crate) fn sleep(&self, idle: impl FnOnce() -> bool, sleep: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        self.asleep.store(true, Ordering::Relaxed);
+        // Swapped, not stored, here and below: all that changes it reads what it changes, so the changes have one order.
+        self.asleep.swap(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let slept = if idle() { sleep() } else { Ok(()) };
-        self.asleep.store(false, Ordering::Release);
+        self.asleep.swap(false, Ordering::Release);
         slept
     }
 }

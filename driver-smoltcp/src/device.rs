@@ -1,5 +1,7 @@
 //! The device end of one gateway: what a sensor's firmware calls.
 
+mod sleep;
+
 use crate::board::Board;
 use crate::driver::{Driver, Faults};
 use crate::{address, clock};
@@ -111,8 +113,10 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> DeviceEnd<C, S, DATAG
             return Err(StartError::Identity(Error::NotDevice));
         }
         let boot = board.declare().map_err(StartError::Board)?;
-        let mut driver = Driver::new(config, crypto, storage, boot).map_err(StartError::Config)?;
-        driver.endpoint_mut().add_peer(GATEWAY, me).map_err(StartError::Identity)?;
+        let endpoint = Driver::<C, S, DATAGRAM>::endpoint_with(config, crypto, storage, boot.into());
+        let mut endpoint = endpoint.map_err(StartError::Config)?;
+        endpoint.add_peer(GATEWAY, me).map_err(StartError::Identity)?;
+        let driver = Driver::of(endpoint);
         Ok(Self { driver, gateway: None, streams: 0, ring: 0, overwrites: 0, overwritten: 0 })
     }
 

@@ -93,16 +93,24 @@ impl<C: Crypto, S: Storage<C::Key>, const DATAGRAM: usize> Driver<C, S, DATAGRAM
     /// # Errors
     /// As [`Endpoint::new`], or when `DATAGRAM` is below `Config::max_datagram`.
     pub fn new(config: Config, crypto: C, storage: S, boot: impl Into<BootSeed>) -> Result<Self, ConfigError> {
+        Ok(Self::of(Self::endpoint_with(config, crypto, storage, boot.into())?))
+    }
+
+    pub(crate) fn endpoint_with(
+        config: Config,
+        crypto: C,
+        storage: S,
+        boot: BootSeed,
+    ) -> Result<Endpoint<C, S>, ConfigError> {
         if DATAGRAM < usize::from(config.max_datagram) {
             return Err(ConfigError { field: "max_datagram", must: "at most DATAGRAM" });
         }
-        Ok(Self {
-            endpoint: Endpoint::new(config, crypto, storage, boot.into())?,
-            scratch: [0; DATAGRAM],
-            faults: Faults::default(),
-            no_room_since: None,
-            stale: false,
-        })
+        Endpoint::new(config, crypto, storage, boot)
+    }
+
+    /// Made of an endpoint that is ready: what is larger than that is moved as seldom as may be, on a small stack.
+    pub(crate) fn of(endpoint: Endpoint<C, S>) -> Self {
+        Self { endpoint, scratch: [0; DATAGRAM], faults: Faults::default(), no_room_since: None, stale: false }
     }
 
     /// The protocol itself: peers, streams, events, counters.

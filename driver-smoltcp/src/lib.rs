@@ -78,6 +78,40 @@
 //! socket are ordinary: nothing is sealed before the socket has given the packet's exact room, so a packet number is never
 //! spent on a datagram that does not leave, and the step asks to be called again a little later ([`RETRY_AFTER`]).
 //!
+//! # Deep sleep
+//!
+//! A sensor that is off between its readings keeps its session, and the records that wait, in memory that stays on. It wakes up,
+//! sends its reading in the first datagram, waits for `Stored` as long as it likes, and is off again:
+//!
+//! ```
+//! use smoltcp::{time::Instant, wire::IpEndpoint};
+//! use tallylink_smoltcp::{Board, NoStreams, OutIx, Provision, Sensor};
+//!
+//! /// Every start: from power on, from a reset, from deep sleep. The last is the only one that finds an image.
+//! fn start<B: Board<Error = core::convert::Infallible>>(
+//!     board: &mut B,
+//!     me: Provision,
+//!     now: Instant,
+//!     gateway: IpEndpoint,
+//!     retained: &mut [u8],
+//! ) -> Result<(Sensor<1, 1024>, OutIx), Box<dyn std::error::Error>> {
+//!     let mut sensor = Sensor::new(board, me)?;
+//!     let temperature = sensor.open(now, "temperature", 1024)?;
+//!     // In place of `connect`. Without an image the device asks for a session, as always.
+//!     let _ = sensor.resume(now, gateway, retained, &mut NoStreams);
+//!     Ok((sensor, temperature))
+//! }
+//!
+//! /// True when the board may be switched off; the image needs what is in `retained` then, and nothing else.
+//! fn may_sleep(sensor: &mut Sensor<1, 1024>, now: Instant, retained: &mut [u8]) -> bool {
+//!     sensor.suspend(now, retained).is_ok()
+//! }
+//! ```
+//!
+//! An image is followed once: [`DeviceEnd::resume`] destroys it first. When the power fails at any moment, the image is whole or it
+//! is none, and without one the device begins a new session and new epochs, as after any reset. Only AES-128-GCM-SIV sessions are
+//! kept, which is the suite that this crate is built with unless told otherwise.
+//!
 //! # Sizes
 //!
 //! The socket's buffers must hold one datagram of `Config::max_datagram` (1,200 bytes for a [`Sensor`]) at the least, which
@@ -110,7 +144,7 @@ pub use deliver::NoStreams;
 pub use device::{DeviceEnd, OpenError, StartError, WhenFull, identity};
 pub use driver::{Driver, Faults, RECEIVED_PER_STEP, RETRY_AFTER, SENT_PER_STEP, SocketError};
 #[cfg(any(feature = "aes-gcm", feature = "aes-gcm-siv", feature = "chacha20-poly1305"))]
-pub use sensor::Sensor;
+pub use sensor::{Sensor, SensorArrays, StaticSensor};
 
 pub use tallylink_core as core;
-pub use tallylink_core::{Batch, Deliver, Event, OutIx, Provision, PushError};
+pub use tallylink_core::{Batch, Deliver, Event, OutIx, Provision, PushError, ResumeError, SuspendError};

@@ -26,6 +26,8 @@ const PROBE_BYTES: u64 = 256 << 10;
 const BELIEVED: f64 = 0.4;
 /// A try carries at most so many times what the one before did.
 const STEEPEST: f64 = 8.0;
+/// How often a side that is not ours may try one run.
+const TRIES: u32 = 3;
 
 /// All rounds of one case.
 pub(super) struct Played {
@@ -65,7 +67,7 @@ pub(super) fn all(cases: &[Case], sides: &[SideName], options: &Options) -> Resu
             let (later, sooner) = plans.split_at_mut(first);
             for (side, records, rounds) in sooner.iter_mut().chain(later) {
                 progress.set_message(format!("{}: {}", case.name, side.name()));
-                rounds.push(stage.run(side.as_ref(), *records, options.seed + round)?);
+                rounds.push(stage.again(side.as_ref(), *records, options.seed + round, &progress)?);
                 progress.inc(1);
             }
         }
@@ -87,7 +89,7 @@ impl Stage<'_> {
         let mut records = (PROBE_BYTES / u64::from(self.case.size.max(1))).max(1);
         loop {
             progress.set_message(format!("{}: how much is enough", self.case.name));
-            let took = self.run(side, records, seed)?.run.elapsed.as_secs_f64().max(1e-3);
+            let took = self.again(side, records, seed, progress)?.run.elapsed.as_secs_f64().max(1e-3);
             let steep = (self.case.seconds / took).min(STEEPEST);
             let next = ((records as f64 * steep) as u64).max(1);
             if took >= BELIEVED * self.case.seconds {
@@ -95,6 +97,19 @@ impl Stage<'_> {
             }
             records = next.max(records + 1);
         }
+    }
+
+    /// One run, and further ones where a side that is not ours gave its connection up: it would cost everybody's figures.
+    fn again(&self, side: &dyn Side, records: u64, seed: u64, progress: &ProgressBar) -> Result<Round> {
+        for _ in 1..TRIES {
+            match self.run(side, records, seed) {
+                Err(why) if !side.name().starts_with("tallylink") => {
+                    progress.suspend(|| eprintln!("warning: {why:#}; it is tried again"));
+                }
+                ended => return ended,
+            }
+        }
+        self.run(side, records, seed)
     }
 
     fn run(&self, side: &dyn Side, records: u64, seed: u64) -> Result<Round> {

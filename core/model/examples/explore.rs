@@ -1,5 +1,5 @@
 //! Searches every model and prints a table: `explore` within the bounds of the tests, `explore --deep` within
-//! larger ones (some twelve million states, a minute or two). Exits with 1 if a property is violated.
+//! larger ones (some sixteen million states, a minute or two). Exits with 1 if a property is violated.
 
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use tallylink_model::journal::Journal;
 use tallylink_model::retention::Retention;
 use tallylink_model::sessions::{Budget, Sessions};
 use tallylink_model::skip::Skip;
+use tallylink_model::sleep::{self, Sleep};
 
 fn main() -> ExitCode {
     let deep = match std::env::args().nth(1).as_deref() {
@@ -28,6 +29,9 @@ fn main() -> ExitCode {
         let model = Sessions::new(budget);
         sound &= row(&format!("sessions, ring in memory: {what}"), &model);
         sound &= row(&format!("sessions, outbox on disk: {what}"), &Sessions { outbox: true, ..model });
+    }
+    for (what, budget) in sleeping(more) {
+        sound &= row(&format!("sleep: {what}"), &Sleep::new(budget));
     }
     for (records, faults, damages) in [(2, 2, 0), (3, 1 + more, 0), (1, 3 + more, 0), (2, 2, 1)] {
         let what = format!("journal: {records} records, {faults} faults, {damages} rotten");
@@ -62,6 +66,20 @@ fn sessions(more: u8) -> [(&'static str, Budget); 7] {
         ("eviction", Budget { evictions: 1, ..twice }),
         ("failed sync", Budget { sync_failures: 1, ..twice }),
         ("overwritten", Budget { overwrites: 1, ..twice }),
+    ]
+}
+
+fn sleeping(more: u8) -> [(&'static str, sleep::Budget); 5] {
+    let nothing = sleep::Budget::NOTHING;
+    let both = sleep::Budget { exchanges: 1, device_sends: 2, gateway_sends: 2, suspends: 1, ..nothing };
+    let up = sleep::Budget { pushes: 1 + more, ..both };
+    let down = sleep::Budget { down_pushes: 1 + more, ..both };
+    [
+        ("power lost", sleep::Budget { suspends: 2, power_losses: 2, ..up }),
+        ("image not looked at", sleep::Budget { exchanges: 2, fresh_starts: 1, wipes: 1, ..up }),
+        ("gateway", sleep::Budget { exchanges: 2, gateway_crashes: 1, evictions: more, ..up }),
+        ("downlink, power lost", sleep::Budget { exchanges: 2, power_losses: 1, ..down }),
+        ("downlink, gateway", sleep::Budget { exchanges: 2, gateway_crashes: 1, ..down }),
     ]
 }
 

@@ -8,6 +8,7 @@
 //! | model | what happens | what holds |
 //! |---|---|---|
 //! | [`sessions`] | HELLO, WELCOME, long DATA, OPEN, chunks of partial records, STORED; every packet repeated, reordered, delayed for ever; crash, power cut, eviction, failed sync, overwritten ring | exactly once, in order, nothing confirmed lost, one plaintext per key and number, the writer continues |
+//! | [`sleep`] | a device that sleeps: its image begun, whole, read, destroyed; power lost at each step, retained memory lost; gateway restarted, session ended meanwhile; both ends send | one plaintext per key and number, exactly once, in order, nothing confirmed lost |
 //! | [`journal`] | groups, failing syncs, power cuts that keep any subset of what was unsynced, crashes within recovery, rot | nothing stored is lost or doubled |
 //! | [`retention`] | two checkpoint files, deleted segments, torn and rotten checkpoints | what is known of a stream survives |
 //! | [`epochs`] | outboxes opened, cut off, restored, copied; gateways restored | one content per name, rollback reported, no false alarm |
@@ -44,5 +45,6 @@ pub mod retention;
 pub mod rules;
 pub mod sessions;
 pub mod skip;
+pub mod sleep;
 
 pub use property::{Property, Violation};

@@ -9,6 +9,7 @@ use crate::outbox::Outbox;
 use crate::plan::{GATEWAY, Plan};
 use crate::rng::{Rng, mix};
 use crate::sending::Out;
+use crate::sleeping::Retained;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -31,6 +32,8 @@ pub(crate) struct End {
     pub(crate) log: Log,
     /// How often it was started.
     pub(crate) boots: u64,
+    /// What it left in retained memory.
+    pub(crate) retained: Option<Retained>,
     /// While it runs.
     pub(crate) up: Option<Up>,
 }
@@ -73,7 +76,15 @@ impl End {
             GATEWAY => GATEWAY_ADDRESS.into(),
             device => ([10, 1, device as u8, 1], 4000).into(),
         };
-        Self { at, address, outboxes: vec![Outbox::default(); streams], log: Log::default(), boots: 0, up: None }
+        Self {
+            at,
+            address,
+            outboxes: vec![Outbox::default(); streams],
+            log: Log::default(),
+            boots: 0,
+            retained: None,
+            up: None,
+        }
     }
 
     /// Starts the end from its disk.
@@ -114,7 +125,7 @@ impl End {
             endpoint
                 .add_peer(at, provision(shared.seed, device, role))
                 .map_err(|e| format!("a peer was refused: {e}"))?;
-            if role == Role::Device {
+            if role == Role::Device && self.retained.is_none() {
                 endpoint
                     .connect(now, at, Path::to(GATEWAY_ADDRESS.into()))
                     .map_err(|e| format!("connect was refused: {e}"))?;
@@ -139,9 +150,17 @@ impl End {
         Ok(())
     }
 
+    /// An application that sleeps has its disks, and no more.
+    pub(crate) fn stop(&mut self, plan: &Plan) {
+        self.up = None;
+        if !plan.ends[self.at].journal.durable {
+            self.log = Log::default();
+        }
+    }
+
     /// Stops the end without warning. With `power`, what was not synced is lost.
     pub(crate) fn crash(&mut self, plan: &Plan, power: bool, rng: &mut Rng, ledger: &mut Ledger) {
-        self.up = None;
+        self.stop(plan);
         if power {
             self.log.power_cut(rng);
             for outbox in &mut self.outboxes {
@@ -153,9 +172,6 @@ impl End {
                     ledger.source_mut(lost.source).sizes.truncate(left as usize);
                 }
             }
-        }
-        if !plan.ends[self.at].journal.durable {
-            self.log = Log::default();
         }
     }
 }

@@ -6,11 +6,11 @@ use tallylink_core::{Path, PeerIx};
 
 impl World {
     /// Faults that are due.
-    pub(crate) fn break_things(&mut self) {
+    pub(crate) fn break_things(&mut self) -> Result<(), String> {
         while let Some(fault) = self.plan.faults.get(self.next_fault).copied() {
             // One after another: an end that is down cannot go down.
             if fault.after_packets > self.report.packets || self.ends.iter().any(|e| e.up.is_none()) {
-                return;
+                return Ok(());
             }
             self.next_fault += 1;
             self.note(|| format!("{:?}", fault.what));
@@ -23,6 +23,7 @@ impl World {
                     self.paths[device].iter_mut().for_each(|d| d.outage(until));
                 }
                 FaultKind::Shrink(device, to) => self.paths[device].iter_mut().for_each(|d| d.shrink(to)),
+                FaultKind::Sleep(sleep) => self.sleeps(&sleep)?,
                 FaultKind::SyncFails(end) => {
                     if let Some(up) = &mut self.ends[end].up {
                         up.sync_fails = true;
@@ -30,9 +31,10 @@ impl World {
                 }
             }
         }
+        Ok(())
     }
 
-    fn crash(&mut self, ends: u32, power: bool, down_us: u64) {
+    pub(crate) fn crash(&mut self, ends: u32, power: bool, down_us: u64) {
         for end in (0..self.ends.len()).filter(|e| ends >> e & 1 == 1) {
             self.report.crashes += 1;
             let mut ledger = self.shared.ledger.borrow_mut();

@@ -193,6 +193,17 @@ impl Deliver for Inbox {
         })
     }
 
+    fn resumed(&mut self, _: PeerIx, stream: InIx, epoch: Epoch, next: u64) {
+        let (stream, next) = (self.streams[stream.at()], Position::start_of(next));
+        let head = head_of(&mut self.heads, stream, epoch);
+        if self.plan.durable && head.next != next {
+            let what =
+                format!("stream {stream} goes on at {next:?} after a sleep, and the disk ends at {:?}", head.next);
+            self.violation.get_or_insert(what);
+        }
+        (head.next, head.stored_below) = (next, next.number);
+    }
+
     fn gap(&mut self, stream: InIx, epoch: Epoch, from: u64, below: u64, _reason: u8) -> Result<(), Full> {
         self.take(Entry {
             stream: self.streams[stream.at()],

@@ -34,6 +34,7 @@ mod report;
 mod rng;
 mod run_loop;
 mod sending;
+mod sleeping;
 mod stranger;
 mod world;
 mod writer;
@@ -46,13 +47,26 @@ pub use world::{Sabotage, World};
 /// # Errors
 /// The broken promise.
 pub fn run_seed(seed: u64) -> Result<Report, Failure> {
-    let run = std::panic::catch_unwind(|| World::new(seed).run());
+    caught(seed, false)
+}
+
+/// ... of a world whose devices sleep.
+///
+/// # Errors
+/// The broken promise.
+pub fn run_sleeping(seed: u64) -> Result<Report, Failure> {
+    caught(seed, true)
+}
+
+fn caught(seed: u64, sleeping: bool) -> Result<Report, Failure> {
+    let world = move || if sleeping { World::sleeping(seed) } else { World::new(seed) };
+    let run = std::panic::catch_unwind(move || world().run());
     run.unwrap_or_else(|panic| {
         let what = panic
             .downcast_ref::<String>()
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("a panic");
-        Err(Failure { seed, at_us: 0, what: format!("core panicked: {what}") })
+        Err(Failure { seed, sleeping, at_us: 0, what: format!("core panicked: {what}") })
     })
 }

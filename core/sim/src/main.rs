@@ -1,21 +1,25 @@
-//! Runs seeds: `tallylink-sim --seed N [--trace]` or `tallylink-sim --seeds A..B`.
+//! Runs seeds: `tallylink-sim [--sleeping] --seed N [--trace]` or `tallylink-sim [--sleeping] --seeds A..B`.
 
 use std::process::ExitCode;
-use tallylink_sim::{World, run_seed};
+use tallylink_sim::{World, run_seed, run_sleeping};
 
-const USAGE: &str = "usage: tallylink-sim --seed N [--trace] | --seeds A..B";
+const USAGE: &str = "usage: tallylink-sim [--sleeping] --seed N [--trace] | [--sleeping] --seeds A..B";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let failed = match words.as_slice() {
+    let (sleeping, words) = match words.as_slice() {
+        ["--sleeping", rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    let failed = match words {
         ["--seed", seed, rest @ ..] if rest.is_empty() || rest == ["--trace"] => {
-            seed.parse().ok().map(|seed| run_one(seed, !rest.is_empty()))
+            seed.parse().ok().map(|seed| run_one(seed, sleeping, !rest.is_empty()))
         }
         ["--seeds", range] => range
             .split_once("..")
             .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))
-            .map(|(a, b)| run_many(a, b)),
+            .map(|(a, b)| run_many(a, b, sleeping)),
         _ => None,
     };
     match failed {
@@ -28,8 +32,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run_one(seed: u64, trace: bool) -> u64 {
-    let world = World::new(seed);
+fn run_one(seed: u64, sleeping: bool, trace: bool) -> u64 {
+    let world = if sleeping { World::sleeping(seed) } else { World::new(seed) };
     let world = if trace { world.traced() } else { world };
     match world.run() {
         Ok(report) => {
@@ -43,10 +47,11 @@ fn run_one(seed: u64, trace: bool) -> u64 {
     }
 }
 
-fn run_many(from: u64, to: u64) -> u64 {
+fn run_many(from: u64, to: u64, sleeping: bool) -> u64 {
     let mut failed = 0;
     for seed in from..to {
-        if let Err(failure) = run_seed(seed) {
+        let run = if sleeping { run_sleeping } else { run_seed };
+        if let Err(failure) = run(seed) {
             println!("{failure}");
             failed += 1;
         }

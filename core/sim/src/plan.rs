@@ -2,6 +2,7 @@
 
 use crate::network::PathPlan;
 use crate::rng::Rng;
+use crate::sleeping::Sleep;
 use tallylink_core::crypto::{Suite, Suites};
 use tallylink_core::{Config, Congestion, Duration};
 
@@ -27,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) stranger: u32,
     /// How often a driver finds no room in its socket, in permille of packets.
     pub(crate) socket_full: u32,
+    /// Devices sleep.
+    pub(crate) sleeps: bool,
 }
 
 /// One end.
@@ -117,6 +120,8 @@ pub(crate) enum FaultKind {
     Shrink(usize, usize),
     /// The receiver's disk refuses the next sync.
     SyncFails(usize),
+    /// A device falls asleep, if it may.
+    Sleep(Sleep),
 }
 
 impl Plan {
@@ -144,6 +149,7 @@ impl Plan {
             real_crypto: rng.chance(60),
             stranger: rng.pick(&[0, 5, 20, 100]),
             socket_full: rng.pick(&[0, 0, 10, 100]),
+            sleeps: false,
         }
     }
 }

@@ -13,6 +13,10 @@ pub struct Report {
     pub wakes: u64,
     /// Ends that crashed.
     pub crashes: u64,
+    /// Devices that fell asleep, and how many of them went on afterwards where they were.
+    pub sleeps: u64,
+    /// See `sleeps`.
+    pub resumed: u64,
     /// Records that were pushed.
     pub records: u64,
     /// How long it took in virtual time.
@@ -24,6 +28,8 @@ pub struct Report {
 pub struct Failure {
     /// The world.
     pub seed: u64,
+    /// Its devices sleep.
+    pub sleeping: bool,
     /// When.
     pub at_us: u64,
     /// What.
@@ -32,8 +38,9 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, at_us, what } = self;
-        write!(f, "seed {seed} at {at_us} µs: {what}\n  cargo run -p tallylink-sim -- --seed {seed} --trace")
+        let Self { seed, sleeping, at_us, what } = self;
+        let sleeping = if *sleeping { "--sleeping " } else { "" };
+        write!(f, "seed {seed} at {at_us} µs: {what}\n  cargo run -p tallylink-sim -- {sleeping}--seed {seed} --trace")
     }
 }
 

@@ -21,17 +21,17 @@ pub(crate) const RECORD_COST: u64 = 20;
 pub(crate) struct Out {
     /// The stream of the world.
     pub(crate) stream: usize,
-    at: OutIx,
+    pub(crate) at: OutIx,
     peer: PeerIx,
     ring: Range<u32>,
-    opened: bool,
+    pub(crate) opened: bool,
     /// The epoch that is being sent, by its place in the outbox, and how many of its records are in the ring or were.
     feeding: usize,
     fed: u64,
     /// The epoch of this boot in the outbox.
     newest: Option<usize>,
     /// The ledger's numbering of a stream without storage, and whether its epoch is known to the ledger.
-    source: Option<usize>,
+    pub(crate) source: Option<usize>,
     named: bool,
     /// A sync of the outbox is under way.
     pub(crate) syncing: bool,
@@ -166,7 +166,7 @@ impl Sending<'_> {
         Ok(source)
     }
 
-    fn open(&mut self, source: EpochSource, first: u64) -> Result<(), String> {
+    pub(crate) fn open(&mut self, source: EpochSource, first: u64) -> Result<(), String> {
         let name = Name::new(&self.plan.name).ok_or("a stream has no name")?;
         let now = self.now;
         let Out { at, peer, ring, .. } = self.out().clone();

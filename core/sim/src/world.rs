@@ -30,6 +30,8 @@ const IDLE_US: u64 = 300_000_000;
 pub struct Sabotage {
     /// The receiver reports records as stored without syncing them.
     pub no_sync: bool,
+    /// A device that wakes up leaves its image where it is.
+    pub image_kept: bool,
 }
 
 /// Something that will happen.
@@ -76,7 +78,10 @@ impl World {
     /// The world of a seed, before its first moment.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let plan = Plan::draw(seed);
+        Self::of(seed, Plan::draw(seed))
+    }
+
+    pub(crate) fn of(seed: u64, plan: Plan) -> Self {
         let limits = plan.streams.iter().map(|s| plan.ends[s.receiver].config.max_record).collect();
         let keeps = plan.streams.iter().map(|s| plan.ends[s.receiver].journal.durable).collect();
         let ledger = Ledger::new(seed, plan.streams.clone(), limits, keeps);
@@ -124,7 +129,8 @@ impl World {
     /// The first broken promise.
     pub fn run(mut self) -> Result<Report, Failure> {
         let lived = self.live();
-        lived.map_err(|what| Failure { seed: self.seed, at_us: self.now, what })?;
+        let sleeping = self.plan.sleeps;
+        lived.map_err(|what| Failure { seed: self.seed, sleeping, at_us: self.now, what })?;
         self.report.virtual_us = self.now;
         Ok(self.report)
     }
@@ -182,7 +188,7 @@ impl World {
             };
             self.now = at;
             self.happens(happens)?;
-            self.break_things();
+            self.break_things()?;
             if let Some((key, number)) = self.shared.book.borrow().reused {
                 return Err(format!("key {key:016x} sealed two packets as number {number}"));
             }
@@ -209,6 +215,9 @@ impl World {
         self.audit()?;
         let now = self.time();
         self.ends[end].start(now, &self.plan, &self.shared, &mut self.rng)?;
+        if !self.wakes_up(end)? {
+            return Ok(());
+        }
         if self.calm
             && let Some(up) = &mut self.ends[end].up
         {

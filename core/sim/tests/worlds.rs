@@ -54,7 +54,7 @@ fn the_same_seed_is_the_same_world() {
 
 #[test]
 fn without_the_sync_before_stored_a_power_cut_loses_what_was_confirmed() {
-    let sabotage = Sabotage { no_sync: true };
+    let sabotage = Sabotage { no_sync: true, ..Sabotage::default() };
     let lost = |failure: &Failure| failure.what.contains("was confirmed, and is lost");
     let losses = (0..100).filter(|seed| World::new(*seed).sabotaged(sabotage).run().is_err_and(|f| lost(&f))).count();
     assert!(losses > 5, "only {losses} of 100 worlds noticed");

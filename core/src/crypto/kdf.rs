@@ -17,6 +17,8 @@ pub enum Label {
     DeviceToGateway,
     /// The traffic secret of packets from the gateway end.
     GatewayToDevice,
+    /// The key of the tag of an image in retained memory.
+    Image,
 }
 
 impl Label {
@@ -29,6 +31,7 @@ impl Label {
             Self::Session => b"tallylink1 session",
             Self::DeviceToGateway => b"tallylink1 device to gateway",
             Self::GatewayToDevice => b"tallylink1 gateway to device",
+            Self::Image => b"tallylink1 image",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The endpoint: every call that a driver makes. What happens inside is split by what happens: a session opens
 //! ([`session`], [`setup`]), a datagram arrives ([`receive`], [`inbound`], [`acknowledge`], [`confirm`], [`confirmed`]),
 //! there is no link for it ([`waiting`]), something is pushed ([`outbound`]), a packet leaves ([`plan`], [`flow`], [`seal`]), time passes ([`timeout`], [`timers`],
-//! [`links`]), a path changes ([`roam`], [`size`]).
+//! [`links`]), a path changes ([`roam`], [`size`]), a device sleeps ([`suspend`], [`resume`]).
 
 mod acknowledge;
 mod chunk;
@@ -16,12 +16,14 @@ mod links;
 mod outbound;
 mod plan;
 mod receive;
+mod resume;
 mod roam;
 mod seal;
 mod session;
 mod setup;
 mod size;
 mod state;
+mod suspend;
 mod timeout;
 mod timers;
 mod waiting;
@@ -40,6 +42,7 @@ use crate::event::Event;
 use crate::ids::{Epoch, InIx, KeyId, Name, OutIx, PeerIx};
 use crate::path::{Ecn, Path};
 use crate::peer::Provision;
+use crate::sleep::{ResumeError, SuspendError};
 use crate::storage::{Parts, Storage};
 use crate::stream::{EpochSource, Priority};
 use crate::time::Instant;
@@ -48,6 +51,7 @@ use control::Control;
 use core::ops::Range;
 use plan::Plan;
 use state::State;
+use zeroize::Zeroize;
 
 /// The whole protocol of one socket: all peers, all streams, both ends.
 ///
@@ -269,6 +273,16 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
         self.cx(now).open_out(at, peer, name, source, first, ring)
     }
 
+    /// Ends the sending of a stream; its slot and its part of the ring are free, and its name may be opened again.
+    ///
+    /// Records that wait in the ring and were not sent in this session are forgotten: a sender with an outbox has them.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchIndex`], [`Error::Empty`], or [`Error::NotStored`] while something that was sent is not STORED.
+    pub fn close(&mut self, now: Instant, stream: OutIx) -> Result<(), Error> {
+        self.cx(now).close_out(stream)
+    }
+
     /// Says which streams of its peer a stream goes before. Each begins as [`Priority::Live`]; changed at any time.
     ///
     /// # Errors
@@ -363,6 +377,45 @@ impl<C: Crypto, S: Storage<C::Key>> Endpoint<C, S> {
     /// Ends one peer's session.
     pub fn end_session(&mut self, now: Instant, peer: PeerIx) {
         self.cx(now).end_session(peer, Fault::Local);
+    }
+
+    // Deep sleep (wire-format §9)
+
+    /// How many bytes [`Endpoint::suspend`] would write now: a few hundred and what waits in the rings.
+    #[must_use]
+    pub fn image_len(&mut self, peer: PeerIx) -> usize {
+        self.cx(Instant::from_micros(0)).image_len(peer)
+    }
+
+    /// Device end: writes the session, the streams and what waits in their rings into `image`, which keeps it while everything
+    /// else is off, and removes the peer, so that nothing more is sealed or pushed. Returns the length of the image. Streams whose
+    /// epochs come from an outbox on disk are not for this.
+    ///
+    /// # Errors
+    /// A [`SuspendError`]; nothing has changed, in `image` neither.
+    pub fn suspend(&mut self, now: Instant, peer: PeerIx, image: &mut [u8]) -> Result<usize, SuspendError> {
+        self.cx(now).suspend(peer, image)
+    }
+
+    /// Device end, in place of the first [`Endpoint::connect`]: goes on where [`Endpoint::suspend`] stopped, with a gateway at
+    /// `path`. The streams that it sends are open already, under the names that they had, and nothing was pushed yet.
+    ///
+    /// `image` is destroyed whatever comes of it. Each start must call this or destroy the image in another way: a later one
+    /// would bring back what is over.
+    ///
+    /// # Errors
+    /// A [`ResumeError`] that says why there is nothing to go on with; the device starts anew, with HELLO and new epochs.
+    pub fn resume(
+        &mut self,
+        now: Instant,
+        peer: PeerIx,
+        path: Path,
+        image: &mut [u8],
+        to: &mut dyn Deliver,
+    ) -> Result<(), ResumeError> {
+        let resumed = self.cx(now).resume(peer, path, image, to);
+        image.zeroize();
+        resumed
     }
 }
 

@@ -104,6 +104,40 @@ impl<C: Crypto> Cx<'_, C> {
         Ok(())
     }
 
+    /// Empties a slot of which nothing is under way. What waits in its ring is forgotten.
+    pub(super) fn close_out(&mut self, ix: OutIx) -> Result<(), Error> {
+        let s = self.p.outbound.get(ix.at()).ok_or(Error::NoSuchIndex)?;
+        let (at, next) = (s.peer, s.next_of_peer);
+        let peer = self.p.peers.get_mut(at.at()).ok_or(Error::Empty)?;
+        if s.sent > 0 || s.skip_out {
+            return Err(Error::NotStored);
+        }
+        let link = peer.link;
+        if peer.first_out == ix {
+            peer.first_out = next;
+        }
+        let mut each = peer.first_out;
+        while let Some(stream) = each.some().and_then(|o| self.p.outbound.get_mut(o.at())) {
+            if stream.next_of_peer == ix {
+                stream.next_of_peer = next;
+            }
+            each = stream.next_of_peer;
+        }
+        if link.some().is_some() {
+            self.unqueue(link, ix);
+            // What was lost and repeated is over: a late ACK says nothing of the slot's next stream.
+            let table = of_link(self.p.sent, link, self.st.config.in_flight as usize);
+            table.iter_mut().filter(|sent| sent.stream == ix && !sent.outstanding()).for_each(|s| *s = Sent::default());
+            self.wake(link);
+        }
+        if let Some(s) = self.p.outbound.get_mut(ix.at()) {
+            let (listed, next_dirty) = (s.news.listed, s.next_dirty);
+            *s = OutStream { next_dirty, ..OutStream::default() };
+            s.news.listed = listed;
+        }
+        Ok(())
+    }
+
     pub(super) fn push_with(
         &mut self,
         ix: OutIx,

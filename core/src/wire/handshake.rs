@@ -53,7 +53,7 @@ impl Limits {
     /// The smallest datagram that every end must receive.
     pub const MIN_DATAGRAM: u16 = 512;
 
-    fn parse(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+    pub(crate) fn parse(r: &mut Reader<'_>) -> Result<Self, Malformed> {
         let limits = Self {
             max_record: r.u32()?,
             max_datagram: r.u16()?,
@@ -68,7 +68,7 @@ impl Limits {
         if sane { Ok(limits) } else { Err(Malformed) }
     }
 
-    fn write(&self, w: &mut Writer<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn write(&self, w: &mut Writer<'_>) -> Result<(), NoRoom> {
         w.u32(self.max_record)?;
         w.u16(self.max_datagram)?;
         w.u32(self.ack_window)?;

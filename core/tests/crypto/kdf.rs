@@ -4,7 +4,8 @@ use crate::vectors::cases;
 use hex_literal::hex;
 use tallylink_core::crypto::{Label, Psk, Tag, derive, derive_secret, mac};
 
-const LABELS: [Label; 4] = [Label::HelloTag, Label::WelcomeTag, Label::DeviceToGateway, Label::GatewayToDevice];
+const LABELS: [Label; 6] =
+    [Label::HelloTag, Label::WelcomeTag, Label::Session, Label::DeviceToGateway, Label::GatewayToDevice, Label::Image];
 
 /// RFC 4493 §4, examples 1 to 4.
 #[test]

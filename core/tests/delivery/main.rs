@@ -19,6 +19,8 @@ mod roaming;
 mod session;
 mod sharing;
 mod size;
+mod sleep;
+mod sleep_images;
 mod stranger;
 mod streams;
 mod support;

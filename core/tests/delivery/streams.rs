@@ -278,3 +278,33 @@ fn a_lost_stored_is_asked_for_while_another_stream_is_busy() {
     let packets = pair.device.endpoint.totals().packets_sent - packets;
     assert!(packets < 2 * pushed as u64, "{packets} packets for {pushed} records");
 }
+
+/// A stream that is drained gives its slot back, also while it waits in a list; what is under way keeps it.
+#[test]
+fn a_closed_stream_is_opened_again_and_its_slot_serves_another() {
+    let mut pair = Pair::new(small_config(), RING as usize);
+    let source = |n| EpochSource::Stored { epoch: Epoch([n; 8]), previous: None };
+    for round in 0..5u8 {
+        let stream = pair.open_as(0, if round % 2 == 0 { "s" } else { "t" }, RING, source(round + 1), 0);
+        let other = pair.open_as(1, "other", RING, source(round + 101), 0);
+        for i in 0..30 {
+            pair.push(stream, &record(i + 100 * usize::from(round), 200)).unwrap();
+        }
+        pair.run(pair.now + 50);
+        if round > 0 {
+            assert_eq!(pair.device.endpoint.close(at(pair.now), stream), Err(tallylink_core::Error::NotStored));
+        }
+        pair.run_until_stored(30, pair.now + 20_000_000);
+        // It has something to send, and has sent none of it.
+        pair.push(other, &record(1, 10)).unwrap();
+        pair.device.endpoint.close(at(pair.now), other).unwrap();
+        pair.device.endpoint.close(at(pair.now), stream).unwrap();
+        assert_eq!(pair.device.endpoint.close(at(pair.now), stream), Err(tallylink_core::Error::Empty));
+        pair.run(pair.now + 3_000_000);
+    }
+    for (name, rounds) in [("s", &[0, 2, 4][..]), ("t", &[1, 3])] {
+        let expected: Vec<_> = rounds.iter().flat_map(|r| (0..30).map(move |i| record(i + 100 * r, 200))).collect();
+        assert_eq!(pair.gateway.inbox.stream(name).records(), expected, "{name}");
+    }
+    assert!(pair.gateway.inbox.streams.iter().all(|s| s.name != "other"), "nothing of it was sent");
+}

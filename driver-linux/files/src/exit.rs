@@ -38,6 +38,7 @@ exits! {
     #[doc = "The network cannot be used."] Network = 15,
     #[doc = "The disk of the journal fails, or is full."] Disk = 16,
     #[doc = "The journal was removed or replaced while the gateway ran; start it again."] JournalGone = 17,
+    #[doc = "As much waits for the device as may."] DownlinkFull = 18,
     #[doc = "Interrupted."] Interrupted = 130,
 }
 

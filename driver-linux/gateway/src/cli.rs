@@ -11,11 +11,13 @@ use crate::ingest::Ingest;
 use crate::keystore::KeyStore;
 use crate::outbox::Outbox;
 use crate::peer::PeerCommand;
+use crate::push::Push;
 use crate::query::Query;
+use crate::receive::Receive;
 use crate::send::Send;
 use crate::serve::Serve;
 use crate::status::Status;
-use crate::{Error, Exit, check, demo, ingest, outbox, peer, query, send, serve, status};
+use crate::{Error, Exit, check, demo, ingest, outbox, peer, push, query, receive, send, serve, status};
 
 /// Carries records from sensors to a durable gateway: encrypted, in order, exactly once.
 ///
@@ -87,6 +89,31 @@ Examples:
   tallylink send --key roof.key --outbox ./outbox
       delivers what is left there")]
     Send(Send),
+    /// Hand records to the gateway for a device
+    ///
+    /// Works on the gateway's data directory, whether `tallylink serve` runs or not, and ends when the records are on disk
+    /// there: the gateway delivers them, in order and once, when the device is next heard or asks. With --wait it ends when
+    /// the device's program has taken them.
+    ///
+    /// What waits for a device is bounded by downlink_limit; `tallylink status` shows how much that is. What waits for a peer
+    /// that is removed goes with it.
+    #[command(after_help = "\
+Examples:
+  echo 'interval 60' | tallylink push roof orders
+  tallylink push roof images --wait --timeout 1h logo.png
+  generate-frames | tallylink push 70b3d5fffe000001 table --frames")]
+    Push(Push),
+    /// Print what the gateway has for this device, as it comes
+    ///
+    /// Takes the records that `tallylink push` handed over there, in order. A record is free at the gateway once it was
+    /// written out here. Ends cleanly at SIGTERM or SIGINT: the next run goes on behind what this one printed; after a crash
+    /// it may begin with records that were printed already.
+    #[command(after_help = "\
+Examples:
+  tallylink receive --key roof.key --stream orders
+  tallylink receive --key roof.key --format jsonl --poll 10s | jq .data
+  tallylink receive --key roof.key --stream images --format frames --count 1")]
+    Receive(Receive),
     /// Take plain datagrams of devices that do not speak Tallylink, into a journal or to standard output
     ///
     /// Each datagram becomes a record, of peer 66726f6d2d756470. The journal is that of the data directory, which no gateway
@@ -174,6 +201,8 @@ impl Cli {
             Command::Peer(command) => peer::run(command, &KeyStore::in_data_dir(&config.data_dir())),
             Command::Serve(serve) => serve::run(serve, config),
             Command::Send(send) => send::run(&send, &config),
+            Command::Push(args) => push::run(&args, &config),
+            Command::Receive(args) => receive::run(&args, &config),
             Command::Ingest(args) => ingest::run(&args, &config),
             Command::Outbox(args) => outbox::run(&args),
             Command::Status(status) => status::run(&status, &config),

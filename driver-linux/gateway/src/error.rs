@@ -244,6 +244,53 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
+    /// What waits for devices cannot be read or written.
+    #[error("what waits for devices in {} cannot be read or written: {error}; check its rights and its disk", dir.display())]
+    Downlink {
+        /// Where it is.
+        dir: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// As much waits for a device as may.
+    #[error(
+        "{waiting} bytes wait for {peer}, and downlink_limit is {limit}: the last {refused} records read were not taken, {handed} \
+         before them were; push the rest when the device has been heard, raise downlink_limit, or remove the peer"
+    )]
+    DownlinkFull {
+        /// The device.
+        peer: String,
+        /// Bytes that wait for it.
+        waiting: u64,
+        /// The most that may.
+        limit: bytesize::ByteSize,
+        /// Records that were taken.
+        handed: u64,
+        /// Records that were read and not taken.
+        refused: u64,
+    },
+    /// A record was not handed over, nor was anything behind it.
+    #[error("{fault} ({handed} records before it were handed over)")]
+    NotHandedOver {
+        /// How many were.
+        handed: u64,
+        /// What is wrong.
+        fault: String,
+        /// It is too large.
+        large: bool,
+    },
+    /// The device has not stored everything in time.
+    #[error(
+        "{waiting} records of the stream {stream:?} still wait for {peer}: they are kept, and delivered when it is heard"
+    )]
+    NotDelivered {
+        /// The device.
+        peer: String,
+        /// The stream.
+        stream: String,
+        /// How many of it wait.
+        waiting: u64,
+    },
     /// Another sender uses the key.
     #[error("another sender uses the key in {}: stop it, or add a peer with a key of its own", file.display())]
     KeyInUse {
@@ -306,14 +353,18 @@ impl Error {
             Self::Ingest { error, .. } if error.kind() == io::ErrorKind::AddrNotAvailable => Exit::Address,
             Self::Resolve { .. } => Exit::Address,
             Self::Stream { .. } => Exit::Usage,
-            Self::Record { large: true, .. } => Exit::RecordTooLarge,
+            Self::Record { large: true, .. } | Self::NotHandedOver { large: true, .. } => Exit::RecordTooLarge,
             Self::Record { .. } | Self::NotStored { .. } | Self::NotExact { .. } | Self::Dropped { .. } => {
                 Exit::NotStored
             }
             Self::Interrupted { .. } | Self::OutboxNotOpened { .. } | Self::OutboxWaits { interrupted: true, .. } => {
                 Exit::Interrupted
             }
-            Self::OutboxWaits { .. } => Exit::NotStored,
+            Self::OutboxWaits { .. } | Self::NotDelivered { .. } => Exit::NotStored,
+            Self::NotHandedOver { .. } => Exit::NotStored,
+            Self::DownlinkFull { .. } => Exit::DownlinkFull,
+            Self::Downlink { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
+            Self::Downlink { error, .. } if is_of_disk(error) => Exit::Disk,
             Self::KeyInUse { .. } => Exit::JournalLocked,
             Self::Outbox { why } if matches!(**why, OutboxError::Locked { .. }) => Exit::JournalLocked,
             Self::Start { .. } | Self::Network(_) | Self::Http { .. } | Self::Ingest { .. } => Exit::Network,
@@ -321,6 +372,7 @@ impl Error {
             Self::DataDir { error, .. } if is_of_disk(error) => Exit::Disk,
             Self::NoJournal { .. }
             | Self::NoOutbox { .. }
+            | Self::Downlink { .. }
             | Self::Outbox { .. }
             | Self::Journal(_)
             | Self::DataDir { .. }

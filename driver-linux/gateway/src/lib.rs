@@ -16,7 +16,9 @@
 //! | [`outbox`] | what waits to be sent |
 //! | [`peer`] | the `peer` commands |
 //! | [`private_file`] | files that only their owner may read |
+//! | [`push`] | handing records to a gateway for a device |
 //! | [`query`] | printing what the journal holds |
+//! | [`receive`] | taking what a gateway has for this device |
 //! | [`send`] | sending records to a gateway |
 //! | [`serve`] | the gateway |
 //! | [`status`] | asking the gateway how it is |
@@ -28,16 +30,20 @@ pub mod cli;
 mod clock;
 pub mod demo;
 pub mod device;
+mod downlink;
 mod error;
 pub mod ingest;
 mod log;
 pub mod outbox;
 mod output;
 pub mod peer;
+pub mod push;
 pub mod query;
+pub mod receive;
 pub mod send;
 pub mod serve;
 pub mod status;
+mod sync;
 
 use std::process::ExitCode;
 

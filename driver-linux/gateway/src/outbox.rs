@@ -10,7 +10,8 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-pub(crate) use dirs::{dir_of, streams_in};
+pub(crate) use dirs::{dir_of, stream_of, streams_in};
+pub(crate) use look::{Held, held};
 
 use crate::output::Output;
 use crate::{Error, clock};

@@ -3,13 +3,12 @@
 mod durable;
 mod memory;
 mod progress;
-mod source;
+pub(crate) mod source;
 mod watch;
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::net::ToSocketAddrs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -64,22 +63,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// before it are stored; the time limit, or an interruption.
 pub fn run(send: &Send, config: &Config) -> Result<(), Error> {
     log::start(config.log.min(Level::Warn));
-    let key = DeviceKey::read(&send.key)?;
-    let to = match &send.to {
-        Some(to) => to.parse()?,
-        None => key
-            .gateway
-            .clone()
-            .ok_or(Error::Usage("the key file does not say where the gateway is; give --to HOST:PORT"))?,
-    };
+    let (to, provision) = gateway_and_identity(&send.key, send.to.as_deref())?;
     let largest = source::largest(&send.files)?;
     let settings = send.settings(largest);
-    let provision = Provision::new(
-        tallylink_core::PeerId(key.peer.0),
-        End::Device,
-        tallylink_core::KeyId(key.key_id),
-        Psk::from_bytes(*key.secret.expose()),
-    );
     match (&send.outbox, &send.stream) {
         (Some(dir), stream) => durable::run(send, dir, stream.as_deref(), &settings, to, provision),
         (None, Some(stream)) => {
@@ -88,6 +74,24 @@ pub fn run(send: &Send, config: &Config) -> Result<(), Error> {
         }
         (None, None) => Err(Error::Usage("give the stream's name with --stream")),
     }
+}
+
+/// Where the gateway is, and this device's identity.
+///
+/// # Errors
+/// The key file or the address is of no use, or neither says where the gateway is.
+pub(crate) fn gateway_and_identity(key: &Path, to: Option<&str>) -> Result<(HostPort, Provision), Error> {
+    let key = DeviceKey::read(key)?;
+    let to = match to {
+        Some(to) => to.parse()?,
+        None => key
+            .gateway
+            .clone()
+            .ok_or(Error::Usage("the key file does not say where the gateway is; give --to HOST:PORT"))?,
+    };
+    let id = tallylink_core::PeerId(key.peer.0);
+    let secret = Psk::from_bytes(*key.secret.expose());
+    Ok((to, Provision::new(id, End::Device, tallylink_core::KeyId(key.key_id), secret)))
 }
 
 impl Send {
@@ -103,17 +107,7 @@ impl Send {
 
     /// The records to send, none larger than `limit` bytes.
     fn source(&self, limit: source::Limit) -> Result<Source, Error> {
-        let files = self.files.clone();
-        let input: Box<dyn Read + core::marker::Send> = if files.is_empty() {
-            Box::new(File::from(rustix::io::dup(io::stdin()).map_err(|error| Error::Network(error.into()))?))
-        } else {
-            Box::new(io::empty())
-        };
-        Ok(match (files.is_empty(), self.frames) {
-            (false, _) => Source::files(files, limit),
-            (true, true) => Source::frames(input, limit),
-            (true, false) => Source::lines(input, limit),
-        })
+        Source::of_arguments(self.files.clone(), self.frames, limit)
     }
 }
 

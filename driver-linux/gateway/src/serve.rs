@@ -11,12 +11,14 @@
 //! acknowledges, and nothing that was acknowledged is dropped. When the journal fails, every session ends, and senders
 //! send again what is not stored; `writer` has the states from there until the disk works again.
 //!
-//! Besides there are a thread that follows the key store, one that answers `tallylink status`, and one for HTTP. None of
+//! Besides there are a thread that follows the key store, one that takes what waits for devices (`downlink`), one that
+//! answers `tallylink status`, and one for HTTP. None of
 //! them is waited for: a disk, a key store or an asker that hangs keeps its own thread only.
 
 mod bridge;
 mod counters;
 mod disk;
+mod downlink;
 mod health;
 mod http;
 mod ingest;
@@ -47,10 +49,12 @@ use tallylink_linux::{Network, Remote, Settings};
 use tracing::{info, warn};
 
 use crate::config::{Bytes, Config, Door, Limit, Suite};
+use crate::downlink::Place;
 use crate::keystore::KeyStore;
 use crate::{Error, Exit, clock, log, peer};
 use bridge::Bridge;
 use disk::{Absent, Disk};
+use downlink::Downlink;
 use ingest::Ingest;
 use report::Reporter;
 use streams::{Most, Streams};
@@ -145,7 +149,8 @@ where
             }
         })?
     };
-    let ingest = Ingest::new(streams, put, Arc::clone(&bridge), writer.thread().clone());
+    let downlink = Arc::new(downlink::Shared::new().map_err(Error::Network)?);
+    let ingest = Ingest::new(streams, put, Arc::clone(&bridge), writer.thread().clone(), Arc::clone(&downlink));
     let mut network = Network::new(&settings(config), ingest)?;
     let remote = network.remote();
     let keys = peers::Keys::provision(store, &mut network, Arc::clone(&bridge))?;
@@ -156,6 +161,11 @@ where
     let http = http::Server::bind(config.http, listening, &bridge.health)?;
     let reporter =
         Arc::new(Reporter::new(config, listening, Arc::clone(&bridge), remote.clone(), writer.thread().clone()));
+
+    let place = Place::in_data_dir(&config.data_dir());
+    let store = KeyStore::in_data_dir(&config.data_dir());
+    let downlink = Downlink::new(place, store, remote.clone(), Arc::clone(&bridge), downlink, config.downlink_record.0);
+    spawn("downlink", move || downlink.run())?;
 
     let ready = format!("listening on {listening} for {} peers, data in {}\n", keys.len(), config.data_dir().display());
     let follows = remote.clone();
@@ -183,8 +193,10 @@ where
 fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge, journal: &Path) -> Result<(), Error> {
     while !bridge.stopped() {
         network.application_mut().begin_turn(clock::unix_micros());
+        let moved = downlink::pump(network);
         let more = network.turn();
         network.application_mut().end_turn();
+        let ready = downlink::confirm(network);
         if network.application().writer_is_gone() {
             return Err(Error::Network(io::Error::other("the thread that writes the journal has died")));
         }
@@ -205,8 +217,11 @@ fn turn_until_stopped(network: &mut Network<Ingest>, bridge: &Bridge, journal: &
             // The queue is full of what the writer passes over just now.
             at_most = Some(REOPEN_AGAIN);
         }
-        if !more {
-            network.wait(at_most, || !bridge.has_news()).map_err(Error::Network)?;
+        if !more && !moved && !ready {
+            let feeds = std::mem::take(&mut network.application_mut().feeds);
+            let waited = network.wait(at_most, || !bridge.has_news() && feeds.are_idle());
+            network.application_mut().feeds = feeds;
+            waited.map_err(Error::Network)?;
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::downlink::{Place, all_waiting};
 use crate::keystore::KeyStore;
 use crate::query::Names;
 use crate::{Error, peer};
@@ -50,6 +51,24 @@ pub struct Report {
     pub peers: Vec<PeerNow>,
     /// How many peers are provisioned.
     pub peers_provisioned: u64,
+    /// What waits for devices; read from the data directory, not told by the gateway.
+    #[serde(default)]
+    pub downlink: Vec<DownlinkNow>,
+}
+
+/// What waits for a device on one stream.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DownlinkNow {
+    /// Its id.
+    pub peer: String,
+    /// Its name, if the key store knows it.
+    pub name: Option<String>,
+    /// The stream.
+    pub stream: String,
+    /// Records that it has not stored.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// Something that is wrong.
@@ -148,11 +167,25 @@ pub fn run(status: &Status, config: &Config) -> Result<(), Error> {
         let id = peer.peer.parse::<crate::PeerId>().ok();
         peer.name = id.and_then(|id| names.name(id.0)).map(str::to_owned);
     }
+    report.downlink = waiting(config, &names)?;
     if status.json {
         let json = serde_json::to_string(&report).map_err(wrong)?;
         return peer::print(&format!("{json}\n"));
     }
     peer::print(&show::text(&report))
+}
+
+fn waiting(config: &Config, names: &Names) -> Result<Vec<DownlinkNow>, Error> {
+    let all = all_waiting(&Place::in_data_dir(&config.data_dir()))?;
+    let each = all.into_iter().flat_map(|(peer, streams)| streams.into_iter().map(move |waits| (peer, waits)));
+    let now = each.map(|(peer, waits)| DownlinkNow {
+        peer: peer.to_string(),
+        name: names.name(peer.0).map(str::to_owned),
+        stream: waits.stream,
+        records: waits.records,
+        bytes: waits.bytes,
+    });
+    Ok(now.collect())
 }
 
 fn ask(config: &Config) -> Result<String, Error> {

@@ -13,6 +13,7 @@
 //! leave. [`Network::run`] is that loop for a program that does the rest on other threads, through a [`Remote`].
 
 mod peers;
+mod pending;
 mod remote;
 #[cfg(test)]
 mod tests;
@@ -158,7 +159,7 @@ impl<A: Application + 'static> Network<A> {
         let Some(timeout) = self.timeout(at_most) else {
             return Ok(());
         };
-        if std::mem::take(&mut self.busy) && !self.shared.any() {
+        if std::mem::take(&mut self.busy) && !self.shared.pending.any() {
             std::thread::sleep(PAUSE);
             self.maybe_readable = true;
             return Ok(());
@@ -167,7 +168,7 @@ impl<A: Application + 'static> Network<A> {
         events.clear();
         shared.wake.sleep(
             // What stops it may have been seen by a turn that was looking for something else.
-            || !shared.any() && !shared.stopped() && idle(),
+            || !shared.pending.any() && !shared.pending.stopped() && idle(),
             || match poll.poll(events, timeout) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
                 other => other,
@@ -197,7 +198,7 @@ impl<A: Application + 'static> Network<A> {
     /// True after [`Remote::stop`].
     #[must_use]
     pub fn stopped(&self) -> bool {
-        self.shared.stopped()
+        self.shared.pending.stopped()
     }
 
     /// A handle by which other threads reach this network.

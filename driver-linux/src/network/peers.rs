@@ -132,6 +132,16 @@ impl<A: Application + 'static> Network<A> {
         Ok(at)
     }
 
+    /// Ends the sending of a stream; what its ring still holds, and was not sent in this session, is forgotten.
+    ///
+    /// # Errors
+    /// As core says, also while something that was sent is not STORED; nothing has changed.
+    pub fn close(&mut self, stream: OutIx) -> Result<(), Error> {
+        self.endpoint.close(self.clock.now(), stream)?;
+        self.endpoint.storage_mut().release_stream(stream);
+        Ok(())
+    }
+
     /// Says which streams of its peer a stream goes before.
     ///
     /// # Errors

@@ -1,29 +1,11 @@
 //! The network thread's part of a receiver: what comes goes to the program's queue.
 
+use super::doors::Doors;
 use super::inbox::{Head, Writer};
 use super::streams::Streams;
 use crate::application::{Application, Stored};
-use crate::wake::Gate;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use tallylink_core::{Accept, Batch, Deliver, Epoch, Full, InIx, Open, PeerIx, Position, Refusal};
-
-/// What both threads look at.
-#[derive(Debug, Default)]
-pub(super) struct Doors {
-    /// Where the program waits for records.
-    pub(super) gate: Gate,
-    /// The network thread found no room in the queue.
-    starved: AtomicBool,
-}
-
-impl Doors {
-    /// True once after the network thread found no room: it must be told of room.
-    pub(super) fn was_starved(&self) -> bool {
-        fence(Ordering::SeqCst);
-        self.starved.load(Ordering::Relaxed) && self.starved.swap(false, Ordering::AcqRel)
-    }
-}
 
 /// The application of a receiver.
 #[derive(Debug)]
@@ -41,15 +23,7 @@ impl Inflow {
     }
 
     fn put(&mut self, head: Head, bytes: &[u8]) -> Result<(), Full> {
-        let again = head.clone();
-        if self.writer.put(head, bytes).is_err() {
-            // The program says that there is room only when it can see that this was set; it may have made room just before.
-            self.doors.starved.store(true, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
-            self.writer.put(again, bytes)?;
-        }
-        self.doors.gate.notify();
-        Ok(())
+        self.doors.put(|| self.writer.put(head.clone(), bytes))
     }
 
     fn moved(&mut self, stream: InIx, epoch: Epoch, to: u64) {

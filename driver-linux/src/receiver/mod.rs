@@ -8,26 +8,26 @@
 //! None of these keeps anything on disk: a record counts as STORED once the program took it, and that holds for as long as
 //! this process lives.
 
+mod doors;
 mod in_place;
 mod inbox;
 mod inflow;
+mod intake;
 mod join;
 mod streams;
 
 pub use in_place::{InPlace, Record};
 pub use streams::Streams;
 
-#[cfg(doc)]
+pub(crate) use inflow::Inflow;
+pub(crate) use intake::Intake;
+
 use crate::application::Application;
-use crate::application::Stored;
-use crate::clock;
 use crate::network::{AddPeerError, Gone, Network, Remote};
 use crate::settings::{Settings, StartError};
 use crate::socket::SocketCounters;
-use inbox::{Head, Reader, inbox};
-use inflow::{Doors, Inflow};
-use join::{Joiner, Piece};
-use std::collections::VecDeque;
+use doors::Doors;
+use inbox::{Reader, inbox};
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -45,22 +45,8 @@ const STREAMS_MAX: u32 = 1 << 16;
 pub struct Receiver {
     remote: Remote<Inflow>,
     local: SocketAddr,
-    reader: Reader,
-    doors: Arc<Doors>,
-    streams: Vec<Stream>,
-    /// Records that [`Receiver::next`] has not handed out yet.
-    waiting: VecDeque<Taken>,
-    /// What was taken since the last report.
-    taken: Vec<Stored>,
+    intake: Intake<Inflow>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// A stream, as the program's thread sees it.
-#[derive(Debug)]
-struct Stream {
-    peer: PeerIx,
-    name: Arc<str>,
-    joiner: Joiner,
 }
 
 /// A record that was handed out.
@@ -95,11 +81,10 @@ impl Receiver {
     /// # Errors
     /// [`StartError`]
     pub fn with(settings: &Settings) -> Result<Self, StartError> {
-        let (writer, reader) = inbox(QUEUE_BYTES);
-        let doors = Arc::new(Doors::default());
-        let network = Network::new(settings, Inflow::new(STREAMS_MAX, writer, Arc::clone(&doors)))?;
+        let (inflow, unreached) = queue(STREAMS_MAX);
+        let network = Network::new(settings, inflow)?;
         let (remote, local) = (network.remote(), network.local_addr()?);
-        let closing = Closing(Arc::clone(&doors));
+        let closing = unreached.closing();
         let thread = thread::Builder::new().name("tallylink-recv".into()).spawn(move || {
             let _closing = closing;
             // Dropped before the program is told.
@@ -108,16 +93,8 @@ impl Receiver {
                 tracing::error!("the system's event queue failed, receiving stops: {e}");
             }
         })?;
-        Ok(Self {
-            remote,
-            local,
-            reader,
-            doors,
-            streams: Vec::new(),
-            waiting: VecDeque::new(),
-            taken: Vec::new(),
-            thread: Some(thread),
-        })
+        let intake = unreached.reached_by(remote.clone());
+        Ok(Self { remote, local, intake, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -151,132 +128,45 @@ impl Receiver {
 
     /// Hands out the next record; `None` when none came within `timeout`, or the receiver's thread has died.
     pub fn next(&mut self, timeout: Duration) -> Option<Taken> {
-        let deadline = clock::deadline(timeout);
-        while self.waiting.is_empty() {
-            if !self.wait(deadline) {
-                return None;
-            }
-            let mut waiting = std::mem::take(&mut self.waiting);
-            self.message(&mut |r| {
-                waiting.push_back(Taken {
-                    peer: r.peer,
-                    stream: r.stream,
-                    name: r.name.into(),
-                    epoch: r.epoch,
-                    number: r.number,
-                    bytes: r.bytes.to_vec(),
-                });
-            });
-            self.waiting = waiting;
-            if self.waiting.is_empty() {
-                self.report();
-            }
-        }
-        let next = self.waiting.pop_front()?;
-        if self.waiting.is_empty() {
-            self.report();
-        } else {
-            let (stream, epoch, below) = (next.stream, next.epoch, next.number + 1);
-            self.remote.stored([Stored { stream, epoch, below }]);
-        }
-        Some(next)
+        self.intake.next(timeout)
     }
 
     /// Lends every record that has come to `take`, and waits for the first one for at most `timeout`. They count as taken
     /// when this returns. Returns how many there were.
-    pub fn take(&mut self, timeout: Duration, mut take: impl FnMut(Record<'_>)) -> usize {
-        let mut records = 0;
-        while let Some(t) = self.waiting.pop_front() {
-            records += 1;
-            take(Record {
-                peer: t.peer,
-                stream: t.stream,
-                name: &t.name,
-                epoch: t.epoch,
-                number: t.number,
-                bytes: &t.bytes,
-            });
-        }
-        let deadline = clock::deadline(timeout);
-        loop {
-            self.take_all(&mut |r| {
-                records += 1;
-                take(r);
-            });
-            // What came may be a stream's name only, or part of a record.
-            if records > 0 || !self.wait(deadline) {
-                return records;
-            }
-        }
-    }
-
-    /// Takes what has come, and reports it.
-    fn take_all(&mut self, take: &mut dyn FnMut(Record<'_>)) {
-        // No more than what can wait at a time: then it is confirmed.
-        for _ in 0..inbox::MESSAGES {
-            if !self.message(take) {
-                break;
-            }
-        }
-        self.report();
-    }
-
-    /// Waits for a message. Returns false when there is none.
-    fn wait(&self, deadline: Option<std::time::Instant>) -> bool {
-        let reader = &self.reader;
-        let came = || match reader.is_empty() {
-            false => Some(true),
-            true => reader.is_over().then_some(false),
-        };
-        self.doors.gate.wait(deadline, came).unwrap_or(false)
-    }
-
-    /// Takes one message apart.
-    fn message(&mut self, take: &mut dyn FnMut(Record<'_>)) -> bool {
-        let (streams, taken) = (&mut self.streams, &mut self.taken);
-        self.reader.next(|head, bytes| match head {
-            Head::Opened { stream, peer, name } => {
-                let opened = Stream { peer, name: name.as_str().into(), joiner: Joiner::default() };
-                match streams.get_mut(stream.at()) {
-                    Some(slot) => *slot = opened,
-                    // Indices are given out one after the other.
-                    None => streams.push(opened),
-                }
-            }
-            Head::Records { stream, epoch, from, to, first_start } => {
-                let Some(s) = streams.get_mut(stream.at()) else {
-                    return;
-                };
-                let piece = Piece { from, to, first_start: first_start as usize, bytes };
-                let (peer, name) = (s.peer, &s.name);
-                s.joiner.records(&piece, |number, bytes| take(Record { peer, stream, name, epoch, number, bytes }));
-                note(taken, Stored { stream, epoch, below: to.number });
-            }
-            Head::Gap { stream, epoch, below } => note(taken, Stored { stream, epoch, below }),
-        })
-    }
-
-    /// Reports what was taken, and that there is room.
-    fn report(&mut self) {
-        if !self.taken.is_empty() {
-            self.remote.stored(self.taken.drain(..));
-        }
-        if self.doors.was_starved() {
-            self.remote.room();
-        }
+    pub fn take(&mut self, timeout: Duration, take: impl FnMut(Record<'_>)) -> usize {
+        let records = self.intake.lend(timeout, take);
+        self.intake.report();
+        records
     }
 }
 
-/// Notes that something was taken. Most often it is of the same stream as before.
-fn note(taken: &mut Vec<Stored>, stored: Stored) {
-    match taken.last_mut() {
-        Some(last) if (last.stream, last.epoch) == (stored.stream, stored.epoch) => *last = stored,
-        _ => taken.push(stored),
+/// A queue for records of `max_streams` streams: the network thread's end, and what the program's is made of.
+pub(crate) fn queue(max_streams: u32) -> (Inflow, Unreached) {
+    let (writer, reader) = inbox(QUEUE_BYTES);
+    let doors = Arc::new(Doors::default());
+    (Inflow::new(max_streams, writer, Arc::clone(&doors)), Unreached { reader, doors })
+}
+
+/// The program's end, while the network thread cannot be reached yet.
+pub(crate) struct Unreached {
+    reader: Reader,
+    doors: Arc<Doors>,
+}
+
+impl Unreached {
+    /// Dropped when the network thread ends.
+    pub(crate) fn closing(&self) -> Closing {
+        Closing(Arc::clone(&self.doors))
+    }
+
+    /// The end that records are taken from; the network thread is told through `remote`.
+    pub(crate) fn reached_by<A: Application + 'static>(self, remote: Remote<A>) -> Intake<A> {
+        Intake::new(remote, self.reader, self.doors)
     }
 }
 
 /// Lets nobody wait for a thread that is gone.
-struct Closing(Arc<Doors>);
+pub(crate) struct Closing(Arc<Doors>);
 
 impl Drop for Closing {
     fn drop(&mut self) {

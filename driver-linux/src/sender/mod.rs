@@ -60,23 +60,27 @@
 //! ```
 
 mod dial;
+mod downlink;
 mod durable;
 mod error;
 mod outlets;
 mod stream;
 
-pub use durable::{DurableError, DurableStream, OpenDurableError, Progress};
+pub use downlink::Downlink;
+pub use durable::{DurableError, DurableStream, OpenDurableError, Progress, feed};
 pub use error::{FlushError, OpenError, PushError};
 pub use stream::{Confirmed, Stream};
 
 use crate::network::{Gone, Network, Remote};
 use crate::outbox::{Outbox, OutboxError, OutboxOptions, Owner};
+use crate::receiver;
 use crate::settings::{Settings, StartError};
 use crate::socket::SocketCounters;
 use crate::{clock, entropy};
 use dial::Dial;
-use durable::{DurableOutlet, Keeper};
-use outlets::{Lane, Outlet, Outlets};
+use durable::Kept;
+use durable::feed::Feeder;
+use outlets::{Lane, Outlet, Outlets, Receives};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -85,7 +89,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use stream::Shared;
 use tallylink_core::crypto::Psk;
-use tallylink_core::{End, Epoch, EpochSource, KeyId, Name, OutIx, Peer, PeerId, PeerIx, Priority, Provision};
+use tallylink_core::{
+    Duration as Span, End, Epoch, EpochSource, KeyId, Name, OutIx, Peer, PeerId, PeerIx, Priority, Provision,
+};
 use tallylink_journal::{Dir, Store};
 
 /// The ring of a stream: what is on its way or waits for STORED.
@@ -108,7 +114,7 @@ struct Inner {
     id: PeerId,
     streams: Streams,
     thread: Option<JoinHandle<()>>,
-    keepers: Mutex<Vec<(Arc<durable::Shared>, JoinHandle<()>)>>,
+    keepers: Mutex<Vec<Kept>>,
 }
 
 /// What each stream shares with the sender's thread.
@@ -130,16 +136,48 @@ impl Sender {
     /// # Errors
     /// [`StartError`]
     pub fn with(settings: &Settings, to: &str, provision: Provision) -> Result<Self, StartError> {
+        Self::start(settings, to, provision, Outlets::default(), None)
+    }
+
+    /// The same, and takes what the gateway has for this device: records of the streams that are named, or of all if none is.
+    ///
+    /// With [`poll`](tallylink_core::Config::poll) among the settings, the gateway is asked after so long a silence, and so
+    /// learns where this device is; without, records come only when this device has sent something.
+    ///
+    /// # Errors
+    /// [`StartError`]
+    pub fn with_downlink(
+        settings: &Settings,
+        to: &str,
+        provision: Provision,
+        streams: &[Name],
+    ) -> Result<(Self, Downlink), StartError> {
+        let (inflow, unreached) = receiver::queue(u32::from(settings.config.streams));
+        let inflow = Some(Receives { inflow, names: streams.to_vec() });
+        let outlets = Outlets { inflow, ..Outlets::default() };
+        let sender = Self::start(settings, to, provision, outlets, Some(unreached.closing()))?;
+        let intake = unreached.reached_by(sender.inner.remote.clone());
+        Ok((sender.clone(), Downlink::new(intake, sender)))
+    }
+
+    fn start(
+        settings: &Settings,
+        to: &str,
+        provision: Provision,
+        outlets: Outlets,
+        receiver: Option<receiver::Closing>,
+    ) -> Result<Self, StartError> {
         let id = provision.id;
-        let mut network = Network::new(settings, Outlets::default())?;
+        let mut network = Network::new(settings, outlets)?;
         let peer = network.add_peer(provision)?;
         let remote = network.remote();
         let dial = Dial::new(to, peer, remote.clone());
         let streams = Streams::default();
-        let closing = Closing(Arc::clone(&streams));
+        let closing = (Closing(Arc::clone(&streams)), receiver);
+        let poll = settings.config.poll;
         let thread = thread::Builder::new().name("tallylink-send".into()).spawn(move || {
             let _closing = closing;
-            carry(network, dial);
+            carry(network, dial, peer, poll);
         })?;
         let (max_record, keepers) = (settings.config.max_record, Mutex::default());
         let inner = Inner { remote, peer, max_record, id, streams, thread: Some(thread), keepers };
@@ -226,27 +264,19 @@ impl Sender {
         S::Lock: Send,
     {
         let max_record = self.inner.max_record;
-        let shared = Arc::new(durable::Shared::new(
-            outbox.history(),
-            outbox.waiting(),
-            outbox.options().memory_bytes,
-            max_record,
-        ));
-        let ((epoch, first, previous), fresh) = (outbox.begins(), outbox.fresh());
-        let (peer, name, told) = (self.inner.peer, outbox.owner().stream.clone(), Arc::clone(&shared));
-        let ring = RING_BYTES.max(max_record.saturating_add(4));
+        let (peer, ring) = (self.inner.peer, RING_BYTES.max(max_record.saturating_add(4)));
+        let remote = self.inner.remote.clone();
+        let started = feed::start(outbox, max_record, move || remote.notify());
+        let (Feeder { pusher, kept }, offer) = started.map_err(|e| OpenError::Thread(e.kind()))?;
         let opened = self.inner.remote.call(move |network| {
-            let at = network.open(peer, name, EpochSource::Stored { epoch, previous }, first, ring)?;
-            network.application_mut().add_outbox(DurableOutlet::new(at, told, epoch, fresh));
+            let feed = offer.open(network, peer, ring)?;
+            let at = feed.stream();
+            network.application_mut().add_outbox(feed);
             Ok::<_, crate::network::OpenError>(at)
         });
         let at = opened.map_err(|_| OpenError::Closed)??;
-        let remote = self.inner.remote.clone();
-        let keeper = Keeper::new(outbox, Arc::clone(&shared), Box::new(move || remote.notify()));
-        let thread = thread::Builder::new().name("tallylink-outbox".into()).spawn(move || keeper.run());
-        let thread = thread.map_err(|e| OpenError::Thread(e.kind()))?;
-        lock(&self.inner.keepers).push((Arc::clone(&shared), thread));
-        Ok(DurableStream::new(self.clone(), at, shared))
+        lock(&self.inner.keepers).push(kept);
+        Ok(DurableStream::new(self.clone(), at, pusher))
     }
 
     /// Waits until everything that was pushed to any stream without an outbox so far is STORED.
@@ -300,14 +330,14 @@ impl Sender {
 }
 
 /// The thread of a sender.
-fn carry(mut network: Network<Outlets>, mut dial: Dial) {
+fn carry(mut network: Network<Outlets>, mut dial: Dial, peer: PeerIx, poll: Option<Span>) {
     let mut outlets: Vec<Lane> = Vec::new();
     while !network.stopped() {
         outlets.append(&mut network.application_mut().opened);
         let moved = outlets.iter_mut().fold(false, |moved, o| o.pump(&mut network) | moved);
         let more = network.turn();
         outlets.iter_mut().for_each(|o| o.confirm(&network));
-        let wanted = network.application().wanted;
+        let wanted = network.application().wanted || misses_the_gateway(&network, peer, poll);
         let at_most = dial.turn(&mut network, wanted || outlets.iter().any(Lane::outstanding));
         let opened = !network.application().opened.is_empty();
         if more || moved || opened || outlets.iter().any(|o| o.ready(&network)) {
@@ -318,6 +348,12 @@ fn carry(mut network: Network<Outlets>, mut dial: Dial) {
             return;
         }
     }
+}
+
+/// A gateway that records are expected from, and that does not answer, may be elsewhere.
+fn misses_the_gateway(network: &Network<Outlets>, peer: PeerIx, poll: Option<Span>) -> bool {
+    let silent = |p: &Peer| poll.is_some_and(|poll| network.now().since(p.heard()) > poll.times(2));
+    network.application().inflow.is_some() && network.peer(peer).is_some_and(|p| !p.has_session() || silent(p))
 }
 
 /// Tells every stream that nobody carries on, also when the thread panics.
@@ -336,10 +372,8 @@ impl Drop for Inner {
             // A panic there was reported there.
             let _ = thread.join();
         }
-        for (shared, thread) in lock(&self.keepers).drain(..) {
-            shared.close();
-            let _ = thread.join();
-        }
+        // Only now: what the network's thread confirmed last is noted by them.
+        lock(&self.keepers).clear();
     }
 }
 

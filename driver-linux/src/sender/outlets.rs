@@ -1,22 +1,25 @@
 //! Streams, as the sender's thread sees them.
 
-use super::durable::DurableOutlet;
+use super::feed::Feed;
 use super::stream::Shared;
-use crate::application::Application;
+use crate::application::{Application, Stored};
 use crate::network::Network;
+use crate::receiver::Inflow;
 use rtrb::Consumer;
 use std::sync::Arc;
 use tallylink_core::wire::varint;
-use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, Open, OutIx, PeerIx, PushError, Refusal};
+use tallylink_core::{Accept, Batch, Deliver, Epoch, Event, Full, InIx, Name, Open, OutIx, PeerIx, PushError, Refusal};
 
-/// The application of a sender: it receives nothing, and passes on what is confirmed.
+/// The application of a sender: it passes on what is confirmed, and what it receives, if anything.
 #[derive(Debug, Default)]
 pub(crate) struct Outlets {
     /// Streams that were opened since the thread last looked.
     pub(super) opened: Vec<Lane>,
     /// Somebody waits for a session, although nothing is outstanding.
     pub(super) wanted: bool,
-    told: Vec<Option<Arc<Shared>>>,
+    /// Where received records go.
+    pub(super) inflow: Option<Receives>,
+    pub(super) told: Vec<Option<Arc<Shared>>>,
 }
 
 impl Outlets {
@@ -29,28 +32,53 @@ impl Outlets {
         self.opened.push(Lane::Queue(outlet));
     }
 
-    pub(super) fn add_outbox(&mut self, outlet: DurableOutlet) {
-        self.opened.push(Lane::Outbox(outlet));
+    pub(super) fn add_outbox(&mut self, feed: Feed) {
+        self.opened.push(Lane::Outbox(feed));
+    }
+}
+
+/// What a sender receives.
+#[derive(Debug)]
+pub(super) struct Receives {
+    pub(super) inflow: Inflow,
+    /// The streams that are taken; none for all.
+    pub(super) names: Vec<Name>,
+}
+
+impl Outlets {
+    fn inflow(&mut self) -> Result<&mut Inflow, Full> {
+        self.inflow.as_mut().map(|receives| &mut receives.inflow).ok_or(Full)
     }
 }
 
 impl Deliver for Outlets {
-    fn open(&mut self, _peer: PeerIx, _open: &Open<'_>) -> Result<Accept, Refusal> {
-        Err(Refusal::Name)
+    fn open(&mut self, peer: PeerIx, open: &Open<'_>) -> Result<Accept, Refusal> {
+        let receives = self.inflow.as_mut().ok_or(Refusal::Name)?;
+        let names = &receives.names;
+        if !names.is_empty() && !names.iter().any(|name| name.as_str() == open.name) {
+            return Err(Refusal::Name);
+        }
+        receives.inflow.open(peer, open)
     }
 
-    fn records(&mut self, _batch: Batch<'_>) -> Result<(), Full> {
-        Err(Full)
+    fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
+        self.inflow()?.records(batch)
     }
 
-    fn gap(&mut self, _stream: InIx, _epoch: Epoch, _from: u64, _below: u64, _reason: u8) -> Result<(), Full> {
-        Err(Full)
+    fn gap(&mut self, stream: InIx, epoch: Epoch, from: u64, below: u64, reason: u8) -> Result<(), Full> {
+        self.inflow()?.gap(stream, epoch, from, below, reason)
     }
 }
 
 impl Application for Outlets {
     fn streams(&self) -> u32 {
-        0
+        self.inflow.as_ref().map_or(0, |receives| receives.inflow.streams())
+    }
+
+    fn confirmed(&mut self, stored: Stored) {
+        if let Ok(inflow) = self.inflow() {
+            inflow.confirmed(stored);
+        }
     }
 
     fn event(&mut self, event: Event) {
@@ -79,7 +107,7 @@ pub(super) enum Lane {
     /// The queue in memory.
     Queue(Outlet),
     /// An outbox on disk.
-    Outbox(DurableOutlet),
+    Outbox(Feed),
 }
 
 impl Lane {

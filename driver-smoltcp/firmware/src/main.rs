@@ -7,34 +7,23 @@
 #![no_main]
 
 mod arguments;
-mod boards;
-mod clock;
+mod network;
 mod readings;
-mod register;
 mod sensor;
 
 use arguments::Arguments;
-use boards::Ethernet;
-use clock::Clock;
 use core::panic::PanicInfo;
-use cortex_m::singleton;
 use cortex_m_rt::entry;
 use defmt_semihosting as _;
+use network::Network;
 use readings::Source;
 use semihosting::process;
-use sensor::{Arrays, Sensor};
-use smoltcp::iface::{Config, Interface, SocketSet, SocketStorage};
+use sensor::{Node, Sensor};
 use smoltcp::socket::udp;
-use smoltcp::wire::{EthernetAddress, IpCidr, IpEndpoint, Ipv4Address, Ipv4Cidr};
+use smoltcp::wire::IpEndpoint;
+use tallylink_board::{Clock, Depth, deepest};
 use tallylink_smoltcp::{NoStreams, earlier, identity};
 
-/// Bytes and datagrams of the socket's buffers, each way: three of the largest.
-const BUFFER: usize = 3600;
-const DATAGRAMS: usize = 8;
-/// The port that datagrams leave from.
-const PORT: u16 = 40_000;
-/// QEMU's user network: the host is 10.0.2.2.
-const NETWORK: [u8; 3] = [10, 0, 2];
 /// A line in the log for so many records that are STORED.
 const NOTE_EVERY: u64 = 100;
 
@@ -52,45 +41,18 @@ fn main() -> ! {
 fn run() -> Result<(), &'static str> {
     let processor = cortex_m::Peripherals::take().ok_or("started twice")?;
     let mut clock = Clock::start(processor.SYST);
-    let arguments = Arguments::read()?;
-    defmt::info!("boot {=u64}: {=u64} readings", arguments.boots, arguments.readings);
-
-    let ethernet = singleton!(: Ethernet = Ethernet::new(hardware_address(arguments.host))).ok_or("taken")?;
-    let mut config = Config::new(EthernetAddress(hardware_address(arguments.host)).into());
-    config.random_seed = arguments.boots;
-    let mut interface = Interface::new(config, ethernet, clock.now());
-    let [a, b, c] = NETWORK;
-    let address = Ipv4Cidr::new(Ipv4Address::new(a, b, c, arguments.host), 24);
-    let mut added = Ok(());
-    interface.update_ip_addrs(|all| added = all.push(IpCidr::Ipv4(address)));
-    added.map_err(|_| "no room for an address")?;
-
-    let received = singleton!(: [udp::PacketMetadata; DATAGRAMS] = [udp::PacketMetadata::EMPTY; DATAGRAMS]);
-    let sent = singleton!(: [udp::PacketMetadata; DATAGRAMS] = [udp::PacketMetadata::EMPTY; DATAGRAMS]);
-    let received_bytes = singleton!(: [u8; BUFFER] = [0; BUFFER]).ok_or("taken")?;
-    let sent_bytes = singleton!(: [u8; BUFFER] = [0; BUFFER]).ok_or("taken")?;
-    let mut socket = udp::Socket::new(
-        udp::PacketBuffer::new(&mut received.ok_or("taken")?[..], &mut received_bytes[..]),
-        udp::PacketBuffer::new(&mut sent.ok_or("taken")?[..], &mut sent_bytes[..]),
-    );
-    socket.bind(PORT).map_err(|_| "the socket does not bind")?;
-    let storage = singleton!(: [SocketStorage<'static>; 1] = [SocketStorage::EMPTY]).ok_or("taken")?;
-    let mut sockets = SocketSet::new(&mut storage[..]);
-    let socket = sockets.add(socket);
-
-    let me = identity(arguments.peer, arguments.key_id, arguments.key);
-    let arrays = singleton!(: Arrays = Arrays::new()).ok_or("taken")?;
-    let node = &mut sensor::node(arrays, me, arguments.boots)?;
-    let gateway = IpEndpoint::new((*arguments.gateway.ip()).into(), arguments.gateway.port());
-    node.connect(clock.now(), gateway).map_err(|_| "no peer")?;
-    let mut sensor = Sensor::open(node, clock.now(), arguments.readings, arguments.every_ms, arguments.when_full)?;
+    let (mut network, node, mut sensor) = start(&mut clock)?;
+    let to_start = deepest();
 
     let mut noted = 0;
+    // Of the core with its suite and driver, and of smoltcp with the controller.
+    let (mut step_takes, mut network_takes) = (Depth::default(), Depth::default());
     while !sensor.is_done() {
         let now = clock.now();
-        let reading = sensor.take(node, now);
-        interface.poll(now, ethernet, &mut sockets);
-        let step = node.step(now, sockets.get_mut::<udp::Socket<'_>>(socket), &mut NoStreams);
+        let reading = step_takes.of(|| sensor.take(node, now));
+        network_takes.of(|| network.poll(now));
+        let socket = network.sockets.get_mut::<udp::Socket<'_>>(network.socket);
+        let step = step_takes.of(|| node.step(now, socket, &mut NoStreams));
         while let Some(event) = node.next_event() {
             sensor.note(event);
         }
@@ -99,7 +61,7 @@ fn run() -> Result<(), &'static str> {
             noted = stored / NOTE_EVERY;
             defmt::info!("stored {=u64}", stored);
         }
-        let next = earlier(earlier(step, reading), interface.poll_at(now, &sockets));
+        let next = earlier(earlier(step, reading), network.poll_at(now));
         if next.is_none_or(|next| next > clock.now()) {
             // The tick wakes it after a millisecond at the latest; a frame that arrives waits so long.
             cortex_m::asm::wfi();
@@ -109,12 +71,25 @@ fn run() -> Result<(), &'static str> {
         defmt::info!("{=str}: pushed {=u64}, refused {=u64}", source.name(), tally.pushed, tally.refused);
     }
     defmt::info!("overwritten {=u64}, stored {=u64}", node.overwritten(), sensor.stored(node));
+    let totals = node.driver().endpoint().totals();
+    defmt::info!("packets sent {=u64}, lost {=u64}", totals.packets_sent, totals.packets_lost);
+    let (step, network) = (step_takes.bytes(), network_takes.bytes());
+    defmt::info!("stack: to start {=usize}, for a step {=usize}, for the network {=usize}", to_start, step, network);
     Ok(())
 }
 
-/// A locally administered address.
-const fn hardware_address(host: u8) -> [u8; 6] {
-    [0x02, 0, 0, 0, 0, host]
+/// What is only needed once, and apart: it would keep its part of the stack for ever.
+#[inline(never)]
+fn start(clock: &mut Clock) -> Result<(Network, &'static mut Node, Sensor), &'static str> {
+    let arguments = Arguments::read()?;
+    defmt::info!("boot {=u64}: {=u64} readings", arguments.boots, arguments.readings);
+    let network = Network::start(arguments.host, arguments.boots, clock.now())?;
+    let me = identity(arguments.peer, arguments.key_id, arguments.key);
+    let node = sensor::node(me, arguments.boots)?;
+    let gateway = IpEndpoint::new((*arguments.gateway.ip()).into(), arguments.gateway.port());
+    node.connect(clock.now(), gateway).map_err(|_| "no peer")?;
+    let sensor = Sensor::open(node, clock.now(), arguments.readings, arguments.every_ms, arguments.when_full)?;
+    Ok((network, node, sensor))
 }
 
 #[panic_handler]

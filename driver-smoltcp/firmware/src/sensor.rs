@@ -1,20 +1,22 @@
 //! The application: it takes readings, and counts what became of them.
 
 use crate::readings::{LARGEST, Source};
+use core::convert::Infallible;
+use cortex_m::singleton;
 use smoltcp::time::Instant;
 use tallylink_smoltcp::core::crypto::{Soft, SoftKey};
 use tallylink_smoltcp::core::{Config, Fixed};
-use tallylink_smoltcp::{Board, Declared, DeviceEnd, Event, OutIx, Provision, PushError, WhenFull};
+use tallylink_smoltcp::{Board, Declared, DeviceEnd, Event, OutIx, Provision, PushError, StartError, WhenFull};
 
-/// Bytes of the ring for each stream.
-const RINGS: [u32; 3] = [2048, 4096, 10_240];
+/// Bytes of the ring for each stream: what the board has memory for.
+const RINGS: [u32; 3] = [2048, 4096, if cfg!(feature = "lm3s6965") { 10_240 } else { 65_536 }];
 const RING: usize = (RINGS[0] + RINGS[1] + RINGS[2]) as usize;
 const DATAGRAM: usize = 1200;
 const IN_FLIGHT: usize = 8;
 const STREAMS: usize = Source::ALL.len();
 
 /// The device end's arrays: records may be larger than a `Sensor`'s.
-pub(crate) type Arrays = Fixed<SoftKey, 1, 0, STREAMS, IN_FLIGHT, RING, 0, DATAGRAM, 1>;
+type Arrays = Fixed<SoftKey, 1, 0, STREAMS, IN_FLIGHT, RING, 0, DATAGRAM, 1>;
 /// A device end whose arrays lie in a `static`: they are larger than the stack.
 pub(crate) type Node = DeviceEnd<Soft, &'static mut Arrays, DATAGRAM>;
 
@@ -33,15 +35,16 @@ struct Counted {
 }
 
 impl Board for Counted {
-    type Error = core::convert::Infallible;
+    type Error = Infallible;
 
     fn declare(&mut self) -> Result<Declared, Self::Error> {
         Ok(Declared::BootCounter { boots: self.boots, extra: 0 })
     }
 }
 
-/// The limits of the device end.
-pub(crate) fn node(arrays: &'static mut Arrays, me: Provision, boots: u64) -> Result<Node, &'static str> {
+/// The device end.
+#[inline(never)]
+pub(crate) fn node(me: Provision, boots: u64) -> Result<&'static mut Node, &'static str> {
     let config = Config {
         max_record: LARGEST as u32,
         max_credit: 2 * LARGEST as u64,
@@ -50,7 +53,11 @@ pub(crate) fn node(arrays: &'static mut Arrays, me: Provision, boots: u64) -> Re
         max_peers: 1,
         ..Config::small()
     };
-    DeviceEnd::with(config, Soft, arrays, &mut Counted { boots }, me).map_err(|_| "the limits do not fit")
+    let arrays = singleton!(: Arrays = Arrays::new()).ok_or("taken")?;
+    // Made where it stays.
+    let node = singleton!(: Result<Node, StartError<Infallible>> =
+        DeviceEnd::with(config, Soft, arrays, &mut Counted { boots }, me));
+    node.ok_or("taken")?.as_mut().map_err(|_| "the limits do not fit")
 }
 
 /// Takes readings from all sources in turn.
@@ -60,7 +67,7 @@ pub(crate) struct Sensor {
     taken: u64,
     wanted: u64,
     every_ms: u64,
-    room: [u8; LARGEST],
+    room: &'static mut [u8; LARGEST],
 }
 
 impl Sensor {
@@ -77,7 +84,8 @@ impl Sensor {
             node.set_when_full(*stream, when_full);
         }
         let tallies = [Tally::default(); STREAMS];
-        Ok(Self { streams, tallies, taken: 0, wanted: readings, every_ms, room: [0; LARGEST] })
+        let room = singleton!(: [u8; LARGEST] = [0; LARGEST]).ok_or("taken")?;
+        Ok(Self { streams, tallies, taken: 0, wanted: readings, every_ms, room })
     }
 
     /// Takes the readings that are due, and says when the next one is.
@@ -93,7 +101,7 @@ impl Sensor {
             else {
                 return None;
             };
-            match node.push(now, *stream, source.record(tally.pushed, &mut self.room)) {
+            match node.push(now, *stream, source.record(tally.pushed, self.room)) {
                 Ok(number) => tally.pushed = number + 1,
                 // Without a rhythm of its own the reading waits until there is room.
                 Err(PushError::Full) if self.every_ms == 0 => return None,

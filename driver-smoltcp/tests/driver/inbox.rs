@@ -65,7 +65,10 @@ impl Deliver for Inbox {
             self.streams.len() - 1
         });
         let s = &mut self.streams[at];
-        s.epoch = open.epoch;
+        if s.epoch != open.epoch {
+            // A sender without storage has been restarted, and numbers anew.
+            (s.epoch, s.next) = (open.epoch, Position::default());
+        }
         Ok(Accept { stream: InIx(at as u32), stored_below: s.next.number, next: s.next.number })
     }
 

@@ -16,7 +16,7 @@ use tallylink_smoltcp::{Board, Declared, identity};
 pub(crate) const PEER: [u8; 8] = [0x70, 0xb3, 0xd5, 0xff, 0xfe, 0, 0, 1];
 pub(crate) const KEY: [u8; 16] = [7; 16];
 const DEVICE_PORT: u16 = 50_000;
-const GATEWAY_PORT: u16 = 7433;
+pub(crate) const GATEWAY_PORT: u16 = 7433;
 
 pub(crate) struct TestBoard;
 
@@ -42,13 +42,13 @@ pub(crate) fn socket(transmit: Room) -> udp::Socket<'static> {
     udp::Socket::new(ring(AMPLE), ring(transmit))
 }
 
-fn host<P: phy::Device>(mut phy: P, number: u8, address: IpAddress) -> Host<P> {
+fn host<P: phy::Device>(mut phy: P, number: u8, addresses: &[IpAddress]) -> Host<P> {
     let hardware = match phy.capabilities().medium {
         Medium::Ethernet => HardwareAddress::Ethernet(EthernetAddress([2, 0, 0, 0, 0, number])),
         _ => HardwareAddress::Ip,
     };
     let mut interface = Interface::new(InterfaceConfig::new(hardware), &mut phy, Instant::ZERO);
-    interface.update_ip_addrs(|all| all.push(IpCidr::new(address, 24)).unwrap());
+    interface.update_ip_addrs(|all| all.extend(addresses.iter().map(|a| IpCidr::new(*a, 24))));
     Host { phy, interface, sockets: SocketSet::new(vec![]) }
 }
 
@@ -77,17 +77,14 @@ fn gateway() -> Gateway {
     gateway
 }
 
-fn world<P: phy::Device>(mut hosts: Vec<Host<P>>, gateway_address: IpAddress, transmit: Room) -> World<P> {
+fn world<P: phy::Device>(mut hosts: Vec<Host<P>>, transmit: Room) -> World<P> {
     let last = hosts.len() - 1;
     let device_at = (0, bound(&mut hosts[0], DEVICE_PORT, transmit));
     let gateway_at = (last, bound(&mut hosts[last], GATEWAY_PORT, AMPLE));
-    let mut device = device();
-    let to = IpEndpoint::new(gateway_address, GATEWAY_PORT);
-    device.connect(Instant::ZERO, to).unwrap();
     World {
         now: Instant::ZERO,
         hosts,
-        device,
+        device: device(),
         device_at,
         device_inbox: Inbox::default(),
         device_events: vec![],
@@ -98,14 +95,23 @@ fn world<P: phy::Device>(mut hosts: Vec<Host<P>>, gateway_address: IpAddress, tr
     }
 }
 
+fn connected<P: phy::Device>(mut world: World<P>, gateway: IpAddress) -> World<P> {
+    world.device.connect(Instant::ZERO, IpEndpoint::new(gateway, GATEWAY_PORT)).unwrap();
+    world
+}
+
 /// Both ends on one interface, whose device returns what it is given.
 pub(crate) fn on_one_interface<P: phy::Device>(phy: P, address: IpAddress, transmit: Room) -> World<P> {
-    world(vec![host(phy, 1, address)], address, transmit)
+    connected(world(vec![host(phy, 1, &[address])], transmit), address)
 }
 
 /// Each end on an interface of its own, with an Ethernet cable between them.
 pub(crate) fn on_a_cable(device: IpAddress, gateway: IpAddress, transmit: Room) -> World<Port> {
+    connected(on_a_bare_cable(&[device], &[gateway], transmit), gateway)
+}
+
+/// The same with whatever addresses each has. The device knows of no gateway.
+pub(crate) fn on_a_bare_cable(device: &[IpAddress], gateway: &[IpAddress], transmit: Room) -> World<Port> {
     let [near, far] = cable();
-    let hosts = vec![host(near, 1, device), host(far, 2, gateway)];
-    world(hosts, gateway, transmit)
+    world(vec![host(near, 1, device), host(far, 2, gateway)], transmit)
 }

@@ -37,6 +37,7 @@ pub(crate) fn everything() {
     receive(sensor);
     run(sensor);
     look(sensor);
+    sleep(sensor);
 }
 
 fn sensor() -> Result<Sensor, ConfigError> {
@@ -77,6 +78,7 @@ fn send(sensor: &mut Sensor) {
         b.fill(black_box(2));
     }));
     sensor.skip(now, stream, black_box(3), black_box(1));
+    let _ = black_box(sensor.close(now, stream));
 }
 
 fn receive(sensor: &mut Sensor) {
@@ -114,6 +116,14 @@ fn look(sensor: &mut Sensor) {
     black_box(sensor.newest_key(black_box(PeerIx(0))));
     black_box(sensor.storage());
     black_box(sensor.storage_mut());
+}
+
+fn sleep(sensor: &mut Sensor) {
+    let (now, peer) = black_box((Instant::from_micros(4), PeerIx(0)));
+    let mut image = black_box([0; 512]);
+    black_box(sensor.image_len(peer));
+    let _ = black_box(sensor.suspend(now, peer, &mut image));
+    let _ = black_box(sensor.resume(now, peer, path(), &mut image, &mut Application));
 }
 
 fn path() -> Path {

@@ -36,7 +36,7 @@ pub(crate) struct Node {
     pub(crate) end: End,
     /// The first peer's id is that of this device.
     pub(crate) first_id: u32,
-    boots: u8,
+    boots: u16,
 }
 
 impl Node {
@@ -176,8 +176,10 @@ fn fresh(
     endpoint
 }
 
-fn entropy(first_id: u32, boots: u8) -> BootSeed {
-    let mut seed = [boots; 16];
+fn entropy(first_id: u32, boots: u16) -> BootSeed {
+    let [more, few] = boots.to_be_bytes();
+    let mut seed = [few; 16];
+    seed[15] ^= more;
     seed[..4].copy_from_slice(&first_id.to_be_bytes());
     BootSeed::entropy(seed)
 }

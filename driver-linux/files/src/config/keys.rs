@@ -80,6 +80,10 @@ keys! {
     retain_bytes: Limit<Bytes> = "unlimited", "2 MiB" ..= "unlimited";
     /// How long stored records are kept.
     retain_age: Limit<Span> = "unlimited", "1m" ..= "unlimited";
+    /// The most bytes of records that may wait for one device. `tallylink push` refuses more, and says so.
+    downlink_limit: Bytes = "16 MiB", "64 KiB" ..= "64 GiB";
+    /// The largest record that `tallylink push` takes. Each stream under way to a device has so much memory, at least 64 KiB.
+    downlink_record: Bytes = "64 KiB", "64 B" ..= "64 MiB";
     /// The encryption suites to accept, in any order. Of those that a peer offers too, the fastest on both processors is used:
     /// AES-128-GCM where both have AES instructions, else ChaCha20-Poly1305. Every peer has AES-128-GCM-SIV; one without a
     /// source of entropy has no other.

@@ -15,8 +15,8 @@ pub(super) enum Thing {
     Keys(KeyStore),
 }
 
-/// How far below the directory that was named a journal may lie.
-const DEEPEST: u32 = 3;
+/// How far below the directory that was named a journal may lie: as far as outboxes of devices (storage §11.1).
+const DEEPEST: u32 = 4;
 
 /// Everything in `dir`: the key store first, then the journals by name.
 ///

@@ -47,7 +47,8 @@ pub(crate) fn streams_in(dir: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     Ok(found)
 }
 
-fn stream_of(name: &str) -> Option<String> {
+/// The stream whose directory is called that.
+pub(crate) fn stream_of(name: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = name.as_bytes();
     while let Some((&first, behind)) = rest.split_first() {

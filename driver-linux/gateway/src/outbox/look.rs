@@ -1,6 +1,7 @@
 //! Reading one outbox, whoever has it open.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +65,32 @@ pub(super) fn look(stream: String, dir: PathBuf) -> Result<StreamReport, Error> 
         damaged_places: scanned.damaged,
         epochs,
     })
+}
+
+/// How much an outbox holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Records that were ever made durable in it.
+    pub(crate) ever: u64,
+    pub(crate) waiting: u64,
+    pub(crate) waiting_bytes: u64,
+}
+
+/// How much the outbox in `dir` holds: nothing, if there is none or it is only just being made.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn held(dir: &Path) -> Result<Held, Error> {
+    let nothing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    match look(String::new(), dir.to_owned()) {
+        Ok(report) => {
+            let StreamReport { ever, waiting, waiting_bytes, .. } = report;
+            Ok(Held { ever, waiting, waiting_bytes })
+        }
+        Err(Error::NoOutbox { error, .. }) if nothing(&error) => Ok(Held::default()),
+        Err(Error::Journal(tallylink_journal::Error::Io { source, .. })) if nothing(&source) => Ok(Held::default()),
+        Err(error) => Err(error),
+    }
 }
 
 fn scan(store: Dir, now: &StreamNow) -> Result<Waiting, Error> {

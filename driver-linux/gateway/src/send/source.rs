@@ -14,7 +14,7 @@ use crate::Error;
 
 /// Why records end before their input does.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// A record is larger than what is taken.
     #[error("{record} has more than {limit}, or make it smaller")]
     Large {
@@ -44,17 +44,19 @@ pub(super) enum Fault {
 
 /// The largest record that is taken, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// By the gateway.
     Gateway(u32),
     /// By an outbox: what the gateway takes is not known.
     Outbox(u32),
+    /// For a device.
+    Downlink(u32),
 }
 
 impl Limit {
     fn bytes(self) -> u32 {
         match self {
-            Self::Gateway(bytes) | Self::Outbox(bytes) => bytes,
+            Self::Gateway(bytes) | Self::Outbox(bytes) | Self::Downlink(bytes) => bytes,
         }
     }
 }
@@ -64,12 +66,15 @@ impl fmt::Display for Limit {
         match self {
             Self::Gateway(bytes) => write!(f, "{bytes} bytes, the most that the gateway takes; raise max_record there"),
             Self::Outbox(bytes) => write!(f, "{bytes} bytes, the most that an outbox takes; send it as a file"),
+            Self::Downlink(bytes) => {
+                write!(f, "{bytes} bytes, the most for a device; raise downlink_record in the configuration")
+            }
         }
     }
 }
 
 impl Fault {
-    pub(super) fn is_size(&self) -> bool {
+    pub(crate) fn is_size(&self) -> bool {
         matches!(
             self,
             Self::Large { .. } | Self::Push(PushError::TooLarge { .. }) | Self::Outbox(DurableError::TooLarge { .. })
@@ -78,7 +83,7 @@ impl Fault {
 }
 
 /// Records from an input.
-pub(super) struct Source {
+pub(crate) struct Source {
     from: From,
     limit: Limit,
     packed: Vec<u8>,
@@ -94,18 +99,31 @@ enum From {
 }
 
 impl Source {
+    /// The files, or standard input without any: lines, or frames.
+    ///
+    /// # Errors
+    /// There is no standard input.
+    pub(crate) fn of_arguments(files: Vec<PathBuf>, frames: bool, limit: Limit) -> Result<Self, Error> {
+        if !files.is_empty() {
+            return Ok(Self::files(files, limit));
+        }
+        let input = rustix::io::dup(io::stdin()).map_err(|error| Error::Network(error.into()))?;
+        let input = Box::new(File::from(input));
+        Ok(if frames { Self::frames(input, limit) } else { Self::lines(input, limit) })
+    }
+
     /// Every line is a record, its newline included.
-    pub(super) fn lines(input: Box<dyn Read + Send>, limit: Limit) -> Self {
+    pub(crate) fn lines(input: Box<dyn Read + Send>, limit: Limit) -> Self {
         Self::stream(input, Form::Lines, limit)
     }
 
     /// Every record follows its length.
-    pub(super) fn frames(input: Box<dyn Read + Send>, limit: Limit) -> Self {
+    pub(crate) fn frames(input: Box<dyn Read + Send>, limit: Limit) -> Self {
         Self::stream(input, Form::Frames, limit)
     }
 
     /// Every file is a record.
-    pub(super) fn files(files: Vec<PathBuf>, limit: Limit) -> Self {
+    pub(crate) fn files(files: Vec<PathBuf>, limit: Limit) -> Self {
         Self::new(From::Files(files.into_iter()), limit)
     }
 
@@ -121,7 +139,7 @@ impl Source {
     ///
     /// # Errors
     /// [`Fault`]; everything before it was returned.
-    pub(super) fn next(&mut self) -> Result<&[u8], Fault> {
+    pub(crate) fn next(&mut self) -> Result<&[u8], Fault> {
         self.packed.clear();
         while self.packed.is_empty() && self.fault.is_none() && self.read()? {}
         match self.fault.take_if(|_| self.packed.is_empty()) {
@@ -131,7 +149,7 @@ impl Source {
     }
 
     /// Bytes of the largest record so far.
-    pub(super) fn largest_record(&self) -> u32 {
+    pub(crate) fn largest_record(&self) -> u32 {
         self.largest
     }
 
@@ -228,7 +246,7 @@ impl Pack<'_> {
 }
 
 /// Packed records without the first `left_out`, which counts down to 0.
-pub(super) fn behind<'p>(packed: &'p [u8], left_out: &mut u64) -> &'p [u8] {
+pub(crate) fn behind<'p>(packed: &'p [u8], left_out: &mut u64) -> &'p [u8] {
     let mut rest = packed;
     while *left_out > 0
         && let Ok((size, head)) = varint::decode(rest)
@@ -243,7 +261,7 @@ pub(super) fn behind<'p>(packed: &'p [u8], left_out: &mut u64) -> &'p [u8] {
 ///
 /// # Errors
 /// The first that cannot be sent.
-pub(super) fn largest(files: &[PathBuf]) -> Result<u64, Error> {
+pub(crate) fn largest(files: &[PathBuf]) -> Result<u64, Error> {
     let mut largest = 0;
     for file in files {
         let failed = |error| Error::Read { file: file.clone(), error };

@@ -1,7 +1,9 @@
 //! What the journal's writer tells the network thread.
 
-use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(all(test, tallylink_loom))]
+mod tests;
+
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tallylink_core::Epoch;
@@ -9,6 +11,9 @@ use tallylink_journal::Stats;
 
 use super::disk::{Lost, Pulse};
 use super::health::Health;
+use crate::clock;
+use crate::sync::atomic::{AtomicBool, Ordering, fence};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// Shared by both threads, and by those that tell how the gateway is. Whoever changes what the network thread looks at
 /// wakes it if it sleeps.
@@ -58,7 +63,7 @@ impl Bridge {
     /// The writer: so much is stored.
     pub(super) fn stored(&self, reports: impl IntoIterator<Item = Report>) {
         locked(&self.reports).extend(reports);
-        self.news.store(true, Ordering::Release);
+        set(&self.news, true);
     }
 
     /// The network thread: exchanges what was reported for an empty list.
@@ -68,9 +73,9 @@ impl Bridge {
 
     /// The writer: the journal failed; until [`Item::Resume`](super::queue::Item::Resume) everything is passed over.
     pub(super) fn fail(&self) {
-        self.mended.store(false, Ordering::Release);
-        self.failed.store(true, Ordering::Release);
-        self.news.store(true, Ordering::Release);
+        set(&self.mended, false);
+        set(&self.failed, true);
+        set(&self.news, true);
     }
 
     /// The network thread: whether the journal failed since it was asked last.
@@ -80,8 +85,8 @@ impl Bridge {
 
     /// The writer: the disk works again, as far as a trial shows.
     pub(super) fn mend(&self) {
-        self.mended.store(true, Ordering::Release);
-        self.news.store(true, Ordering::Release);
+        set(&self.mended, true);
+        set(&self.news, true);
     }
 
     /// The network thread: whether it may go on, once it has heard of the failure.
@@ -91,13 +96,13 @@ impl Bridge {
 
     /// The network thread: it has gone on.
     pub(super) fn gone_on(&self) {
-        self.mended.store(false, Ordering::Release);
+        set(&self.mended, false);
     }
 
     /// The writer: nothing will be stored any more.
     pub(super) fn lose(&self, why: Lost) {
         *locked(&self.lost) = Some(why);
-        self.news.store(true, Ordering::Release);
+        set(&self.news, true);
     }
 
     pub(super) fn lost(&self) -> Option<Lost> {
@@ -111,9 +116,16 @@ impl Bridge {
         let wanted = looks.asked;
         drop(looks);
         wake();
-        let looks = locked(&self.looks);
         // Whether it came in time is seen from what it left.
-        let _ = self.looked.wait_timeout_while(looks, at_most, |looks| looks.done < wanted);
+        let until = clock::monotonic() + at_most;
+        let mut looks = locked(&self.looks);
+        while looks.done < wanted {
+            let left = until.saturating_duration_since(clock::monotonic());
+            if left.is_zero() {
+                break;
+            }
+            looks = self.looked.wait_timeout(looks, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// The writer: looks if it was asked to.
@@ -140,13 +152,13 @@ impl Bridge {
     pub(super) fn took(&self) {
         fence(Ordering::SeqCst);
         if self.wants_room.load(Ordering::Relaxed) {
-            self.news.store(true, Ordering::Release);
+            set(&self.news, true);
         }
     }
 
     pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.news.store(true, Ordering::Release);
+        set(&self.stop, true);
+        set(&self.news, true);
     }
 
     pub(super) fn stopped(&self) -> bool {
@@ -170,6 +182,11 @@ impl Bridge {
     pub(super) fn journal(&self) -> JournalNow {
         *locked(&self.journal)
     }
+}
+
+/// Changes a flag. A swap, as all that changes it: with stores among them loom would not see that the changes have one order.
+fn set(flag: &AtomicBool, to: bool) {
+    flag.swap(to, Ordering::AcqRel);
 }
 
 /// What these locks guard is whole at any time, whoever died holding one.

@@ -18,6 +18,7 @@ pub(super) fn about(subject: &str) -> &'static str {
         "protocol" => "In the protocol, all peers together",
         "journal" => "In the journal",
         "refused" => "Streams that were refused, by the bound that was reached",
+        "downlink" => "Of what `push` handed over for devices",
         "rollbacks" => "Outboxes or a journal older than they were, by what showed it",
         _ => "",
     }
@@ -61,6 +62,7 @@ pub(super) fn counters(network: &Network<Ingest>, journal: JournalNow, disk: Pas
             Discard::ALL.iter().map(|why| (why.name().to_owned(), core.discarded(*why))).collect(),
         ),
         ("faults".to_owned(), Fault::ALL.iter().map(|why| (why.name().to_owned(), core.faults(*why))).collect()),
+        ("downlink".to_owned(), named(&network.application().downlink_counts().each())),
         ("refused".to_owned(), named(&[("peer_streams", refused.peer_streams), ("all_streams", refused.all_streams)])),
         (
             "rollbacks".to_owned(),

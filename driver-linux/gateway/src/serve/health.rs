@@ -26,13 +26,16 @@ pub(super) enum Subject {
     Followers,
     /// Changes of the key store are not seen.
     Keys,
+    /// What waits for devices is not taken.
+    Downlink,
     /// The health endpoint does not answer.
     Http,
 }
 
 impl Subject {
     /// In the order in which they are shown.
-    pub(super) const ALL: [Self; 5] = [Self::Journal, Self::Upkeep, Self::Followers, Self::Keys, Self::Http];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Journal, Self::Upkeep, Self::Followers, Self::Keys, Self::Downlink, Self::Http];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -40,6 +43,7 @@ impl Subject {
             Self::Upkeep => "upkeep",
             Self::Followers => "followers",
             Self::Keys => "keys",
+            Self::Downlink => "downlink",
             Self::Http => "http",
         }
     }

@@ -8,6 +8,7 @@ use tallylink_linux::{Application, Stored};
 use tracing::{debug, warn};
 
 use super::bridge::{Bridge, Report};
+use super::downlink::{Counts, Feeds, Shared};
 use super::queue::{Item, Put};
 use super::rollback::BEFORE_FIRST;
 use super::streams::Streams;
@@ -31,10 +32,19 @@ pub(crate) struct Ingest {
     arrival_us: u64,
     /// How often `Full` was answered.
     refused_full: u64,
+    /// Streams under way to devices.
+    pub(super) feeds: Feeds,
+    downlink: Arc<Shared>,
 }
 
 impl Ingest {
-    pub(super) fn new(streams: Streams, queue: Put, bridge: Arc<Bridge>, writer: Thread) -> Self {
+    pub(super) fn new(
+        streams: Streams,
+        queue: Put,
+        bridge: Arc<Bridge>,
+        writer: Thread,
+        downlink: Arc<Shared>,
+    ) -> Self {
         Self {
             streams,
             ids: Vec::new(),
@@ -47,6 +57,8 @@ impl Ingest {
             reports: Vec::new(),
             arrival_us: 0,
             refused_full: 0,
+            feeds: Feeds::default(),
+            downlink,
         }
     }
 
@@ -112,6 +124,11 @@ impl Ingest {
     /// Bytes that wait, that may wait, and how often there was no room.
     pub(super) fn queue(&self) -> (usize, usize, u64) {
         (self.queue.waiting(), self.queue.capacity(), self.refused_full)
+    }
+
+    /// What became of what waited for devices.
+    pub(super) fn downlink_counts(&self) -> &Counts {
+        &self.downlink.counts
     }
 
     fn take_reports(&mut self) {
@@ -194,7 +211,10 @@ impl Application for Ingest {
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Connected(peer) => debug!("{}: a session began", self.id(peer)),
+            Event::Connected(peer) => {
+                debug!("{}: a session began", self.id(peer));
+                self.downlink.heard(self.id(peer).0);
+            }
             Event::Ended(peer, why @ (Fault::Local | Fault::NumbersUsedUp)) => {
                 debug!("{}: the session ended: {why}", self.id(peer));
             }
@@ -205,6 +225,11 @@ impl Application for Ingest {
             }
             Event::Rejected(..) | Event::Received(..) | Event::Stored(..) | Event::Refused(..) | Event::Ahead(..) => {}
         }
+    }
+
+    fn peer_removed(&mut self, peer: PeerIx) {
+        self.feeds.forget(peer);
+        self.downlink.removed(self.id(peer).0);
     }
 
     fn stored(&mut self) -> Option<Stored> {

@@ -136,6 +136,7 @@ impl Reporter {
             disk,
             peers: Vec::new(),
             peers_provisioned,
+            downlink: Vec::new(),
         };
         Ok((report, unstored))
     }

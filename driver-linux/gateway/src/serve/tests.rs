@@ -14,6 +14,7 @@ use tallylink_journal::{Item, Journal, Options, Reader, SyncSite};
 use tallylink_linux::{Application, Stored};
 
 use super::bridge::Bridge;
+use super::downlink::Shared;
 use super::ingest::Ingest;
 use super::queue;
 use super::streams::{Most, Refused, Streams};
@@ -45,6 +46,7 @@ impl Pair {
             put,
             Arc::clone(&bridge),
             thread::current(),
+            Arc::new(Shared::new().expect("sockets")),
         );
         ingest.placed(PEER, PeerId([1; 8]));
         let ways = Ways { wake: Box::new(|| ()), check: Box::new(|| Ok(())) };

@@ -5,13 +5,25 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 
-use super::{PeerNow, Report};
+use super::{DownlinkNow, PeerNow, Report};
 
 /// Everything that is not zero, and the peers.
 pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
-    let Report { version, up_seconds, data, ready, troubles, counters, sockets, queue, disk, peers, peers_provisioned } =
-        report;
+    let Report {
+        version,
+        up_seconds,
+        data,
+        ready,
+        troubles,
+        counters,
+        sockets,
+        queue,
+        disk,
+        peers,
+        peers_provisioned,
+        downlink,
+    } = report;
     let up = humantime::format_duration(Duration::from_secs(*up_seconds));
     let _ = writeln!(text, "tallylink {version}, up {up}, data in {}", data.display());
     if !ready {
@@ -43,6 +55,13 @@ pub(super) fn text(report: &Report) -> String {
     let _ = writeln!(text, "\n{} of {peers_provisioned} peers heard:", peers.len());
     for peer in peers {
         text.push_str(&line(peer));
+    }
+    if !downlink.is_empty() {
+        text.push_str("\nwaiting for devices:\n");
+    }
+    for DownlinkNow { peer, name, stream, records, bytes } in downlink {
+        let (name, stream) = (name.as_deref().unwrap_or(peer), stream.escape_debug());
+        let _ = writeln!(text, "  {name}  {stream}: {records} records, {}", ByteSize(*bytes));
     }
     for (subject, counts) in counters.iter().filter(|(_, counts)| counts.values().any(|count| *count > 0)) {
         let _ = writeln!(text, "\n{subject}:");

@@ -1,12 +1,14 @@
 //! A sensor's firmware, run by an emulator of its board, delivers to a gateway on 127.0.0.1.
 
+mod away;
 mod emulator;
 mod expected;
+mod fleet;
+mod newcomer;
 #[path = "../../../../driver-smoltcp/firmware/src/readings.rs"]
 mod readings;
 mod relay;
-
-use std::time::Duration;
+mod stack;
 
 use self::{
     emulator::{Device, Machine, image},
@@ -44,7 +46,7 @@ fn firmware_on_three_boards_delivers_every_record_once() {
         let Some(image) = image(machine) else { return };
         let home = Home::new();
         let gateway = Gateway::on_loopback(&home);
-        let device = Device::add(&home);
+        let device = Device::add(&home, "board");
         let run = device.boot(&image, port(&gateway), 1, &[format!("readings={readings}")]);
         let log = run.ended();
         assert!(log.iter().any(|line| line.starts_with("waveform: pushed")), "{machine:?}: {log:?}");
@@ -62,7 +64,7 @@ fn resets_kills_and_losses_take_and_repeat_nothing_of_what_firmware_sends() {
     let home = Home::new();
     let mut gateway = Gateway::on_loopback(&home);
     let listen = gateway.address.clone();
-    let device = Device::add(&home);
+    let device = Device::add(&home, "board");
     let relay = Relay::start(port(&gateway), 10);
     let boot = |boots| device.boot(&image, relay.port(), boots, &[format!("readings={READINGS}")]);
     let delivered = || count(&status(&home), "journal", "appended_records");
@@ -91,23 +93,6 @@ fn resets_kills_and_losses_take_and_repeat_nothing_of_what_firmware_sends() {
     }
 }
 
-/// A gateway that is away for longer than the ring lasts.
-fn away(when_full: &str) -> Option<(Vec<String>, Vec<Arrived>)> {
-    let image = image(Machine::Mps2An385)?;
-    let home = Home::new();
-    let gateway = Gateway::on_loopback(&home);
-    let listen = gateway.address.clone();
-    let device = Device::add(&home);
-    let arguments = ["readings=1500".to_owned(), "every-ms=4".to_owned(), format!("when-full={when_full}")];
-    let run = device.boot(&image, port(&gateway), 1, &arguments);
-    until("records arrive", || count(&status(&home), "journal", "appended_records") >= 50);
-    gateway.kill();
-    std::thread::sleep(Duration::from_secs(4));
-    let _gateway = Gateway::start(&home, &["--listen", &listen]);
-    let log = run.ended();
-    Some((log, arrived(&home)))
-}
-
 fn number_in(line: &str, what: &str) -> Option<u64> {
     line.split([',', ':']).find_map(|part| part.trim().strip_prefix(what)?.trim().parse().ok())
 }
@@ -120,27 +105,4 @@ fn told(log: &[String], what: &str) -> u64 {
 /// What the last message that names it says.
 fn last_told(log: &[String], what: &str) -> u64 {
     log.iter().rev().find_map(|line| number_in(line, what)).unwrap_or(0)
-}
-
-#[test]
-fn a_full_ring_that_refuses_has_no_gap_and_drains_when_the_gateway_is_back() {
-    let Some((log, arrived)) = away("refuse") else { return };
-    let (pushed, refused) = (told(&log, "pushed"), told(&log, "refused"));
-    assert!(refused > 0 && pushed + refused == 1500, "{log:?}");
-    assert!(arrived.iter().all(|a| a.missing == 0), "{arrived:?}");
-    assert_eq!(arrived.iter().map(|a| a.records).sum::<u64>(), pushed);
-    assert_eq!(last_told(&log, "stored"), pushed, "{log:?}");
-}
-
-#[test]
-fn a_full_ring_that_overwrites_has_gaps_of_exactly_what_was_overwritten() {
-    let Some((log, arrived)) = away("overwrite") else { return };
-    let (pushed, overwritten) = (told(&log, "pushed"), told(&log, "overwritten"));
-    assert!(overwritten > 0 && pushed == 1500 && told(&log, "refused") == 0, "{log:?}");
-    let missing = arrived.iter().map(|a| a.missing).sum::<u64>();
-    let records = arrived.iter().map(|a| a.records).sum::<u64>();
-    assert_eq!(missing + records, 1500, "{arrived:?}");
-    // What was given up although it had arrived is not missing.
-    assert!(missing > 0 && missing <= overwritten, "{missing} missing, {overwritten} overwritten");
-    assert_eq!(last_told(&log, "stored"), pushed - overwritten, "{log:?}");
 }

@@ -5,6 +5,7 @@ mod check;
 mod common;
 mod delivery;
 mod disk;
+mod downlink;
 mod faults;
 mod firmware;
 mod gateway;

@@ -1,10 +1,13 @@
 //! Blocks of durable records on their way from the disk's thread to the network's.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(all(test, tallylink_loom))]
+mod tests;
 
 use crate::outbox::Next;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::sync::PoisonError;
 
 /// Blocks that may wait for the network thread.
 const DEPTH: usize = 4;

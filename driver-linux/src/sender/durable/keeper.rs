@@ -4,8 +4,10 @@ use super::handover::Block;
 use super::shared::{GROUP_BYTES, Shared};
 use crate::clock;
 use crate::outbox::{Group, Outbox, OutboxError};
+use crate::sync::current;
+use std::io;
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tallylink_journal::Store;
 
@@ -21,7 +23,7 @@ const UPKEEP_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Keeper<S: Store + Clone> {
     outbox: Outbox<S>,
     shared: Arc<Shared>,
-    /// Wakes the network thread.
+    /// Wakes the network thread, and whoever waits for the end.
     wake: Box<dyn Fn() + Send>,
     /// How long records wait for others to share an fdatasync with.
     group_every: Duration,
@@ -59,10 +61,21 @@ impl<S: Store + Clone> Keeper<S> {
         }
     }
 
-    /// Runs until the sender is gone.
-    pub(crate) fn run(mut self) {
+    /// Runs on a thread of its own until what comes back is dropped.
+    pub(crate) fn start(self) -> io::Result<Kept>
+    where
+        S: Send + 'static,
+        S::File: Send,
+        S::Lock: Send,
+    {
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new().name("tallylink-outbox".into()).spawn(move || self.run())?;
+        Ok(Kept { shared, thread: Some(thread) })
+    }
+
+    fn run(mut self) {
         let _closing = Closing(Arc::clone(&self.shared));
-        self.shared.kept_by(thread::current());
+        self.shared.kept_by(current());
         loop {
             let closing = self.shared.closing();
             self.confirm();
@@ -108,6 +121,9 @@ impl<S: Store + Clone> Keeper<S> {
             }
         }
         self.tell();
+        if self.outbox.waiting() == 0 {
+            (self.wake)();
+        }
         if self.outbox.unmarked() > 0 && self.mark_at.is_none() {
             self.mark_at = clock::deadline(MARK_EVERY);
         }
@@ -242,6 +258,23 @@ impl<S: Store + Clone> Keeper<S> {
             None => [group, self.mark_at].into_iter().flatten().min(),
         };
         [write.filter(|_| !self.over), self.read_at, self.upkeep_at].into_iter().flatten().min()
+    }
+}
+
+/// A keeper's thread. It ends, with everything that was pushed durable, when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.shared.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported there.
+            let _ = thread.join();
+        }
     }
 }
 

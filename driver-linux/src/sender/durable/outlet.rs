@@ -2,9 +2,9 @@
 
 use super::handover::Block;
 use super::shared::{Shared, Told};
+use crate::application::Application;
 use crate::network::Network;
 use crate::outbox::{Next, What, behind};
-use crate::sender::outlets::Outlets;
 use std::sync::Arc;
 use tallylink_core::{Epoch, OutIx, OutStream, PushError};
 
@@ -46,7 +46,7 @@ impl DurableOutlet {
     }
 
     /// True when there is something to place, and it may be possible.
-    pub(crate) fn ready(&self, network: &Network<Outlets>) -> bool {
+    pub(crate) fn ready<A: Application + 'static>(&self, network: &Network<A>) -> bool {
         match self.block {
             Some(_) => self.stuck.is_none() || self.stuck != stand(network, self.at),
             None => !self.shared.handover.is_empty(),
@@ -59,7 +59,7 @@ impl DurableOutlet {
     }
 
     /// Places what can be placed. Returns true when something was.
-    pub(crate) fn pump(&mut self, network: &mut Network<Outlets>) -> bool {
+    pub(crate) fn pump<A: Application + 'static>(&mut self, network: &mut Network<A>) -> bool {
         if !self.ready(network) {
             return false;
         }
@@ -78,7 +78,7 @@ impl DurableOutlet {
     }
 
     /// Passes on what is STORED.
-    pub(crate) fn confirm(&mut self, network: &Network<Outlets>) {
+    pub(crate) fn confirm<A: Application + 'static>(&mut self, network: &Network<A>) {
         let Some(stream) = network.stream(self.at) else { return };
         if self.epoch == self.fresh {
             self.shared.is_received(stream.received_below());
@@ -95,7 +95,7 @@ impl DurableOutlet {
             // The disk must not take for STORED what the receiver has not even heard to be missing.
             Some(TOO_LARGE) if self.shared.gives_up_too_large(stored) => {
                 tracing::warn!(
-                    "the gateway lowered its limit: records before number {stored} that are larger are given up; it has a gap there"
+                    "the receiver lowered its limit: records before number {stored} that are larger are given up; it has a gap there"
                 );
             }
             Some(_) => {}
@@ -103,7 +103,7 @@ impl DurableOutlet {
     }
 
     /// True when all of the block is placed.
-    fn place(&mut self, network: &mut Network<Outlets>, block: &mut Block) -> bool {
+    fn place<A: Application + 'static>(&mut self, network: &mut Network<A>, block: &mut Block) -> bool {
         if block.next.epoch != self.epoch {
             if network.begin_epoch(self.at, block.next.epoch, block.next.previous).is_err() {
                 return false;
@@ -116,7 +116,13 @@ impl DurableOutlet {
         }
     }
 
-    fn place_records(&self, network: &mut Network<Outlets>, block: &mut Block, mut first: u64, end: u64) -> bool {
+    fn place_records<A: Application + 'static>(
+        &self,
+        network: &mut Network<A>,
+        block: &mut Block,
+        mut first: u64,
+        end: u64,
+    ) -> bool {
         loop {
             let next = network.stream(self.at).map_or(0, OutStream::next);
             let rest = block.bytes.get(block.placed..).unwrap_or(&[]);
@@ -149,8 +155,8 @@ impl DurableOutlet {
     }
 
     /// Makes a gap up to `below`; that waits until everything before is STORED.
-    fn pass_over(&self, network: &mut Network<Outlets>, below: u64, reason: u8) -> bool {
-        let next = |network: &Network<Outlets>| network.stream(self.at).map_or(0, OutStream::next);
+    fn pass_over<A: Application + 'static>(&self, network: &mut Network<A>, below: u64, reason: u8) -> bool {
+        let next = |network: &Network<A>| network.stream(self.at).map_or(0, OutStream::next);
         let drained = network.stream(self.at).is_some_and(|s| s.stored_below() == s.next());
         if next(network) < below && drained {
             network.skip(self.at, below, reason);
@@ -159,6 +165,6 @@ impl DurableOutlet {
     }
 }
 
-fn stand(network: &Network<Outlets>, at: OutIx) -> Option<Stand> {
+fn stand<A: Application + 'static>(network: &Network<A>, at: OutIx) -> Option<Stand> {
     network.stream(at).map(|s| Stand { room: s.room(), head: s.stored_below(), next: s.next(), gives_up: s.gives_up() })
 }

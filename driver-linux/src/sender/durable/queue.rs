@@ -1,9 +1,9 @@
 //! What was pushed and is not yet fetched by the disk's thread.
 
 use crate::outbox::Group;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, yield_now};
+use std::sync::PoisonError;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl Queue {
     #[inline]
     pub(super) fn fill(&self, capacity: usize, add: impl FnOnce(&mut Group, usize)) -> Filled {
         while self.wanted.load(Ordering::Acquire) {
-            thread::yield_now();
+            yield_now();
         }
         let mut group = self.lock();
         let before = group.len();

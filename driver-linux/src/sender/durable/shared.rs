@@ -1,14 +1,17 @@
 //! What the three threads of an outbox tell each other: the one that pushes, the disk's and the network's.
 
+#[cfg(all(test, tallylink_loom))]
+mod tests;
+
 use super::error::DurableError;
 use super::handover::Handover;
 use super::queue::Queue;
 use crate::clock;
 use crate::outbox::{Group, OutboxError};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, Thread};
 use crate::wake::Gate;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::Thread;
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tallylink_core::Epoch;
 

@@ -80,8 +80,8 @@ pub(crate) struct Device {
 
 impl Device {
     /// Adds it to a home's gateway. The constants are those that firmware is given.
-    pub(crate) fn add(home: &Home) -> Self {
-        let constants = home.ok(&["peer", "add", "board", "--format", "rust"]);
+    pub(crate) fn add(home: &Home, name: &str) -> Self {
+        let constants = home.ok(&["peer", "add", name, "--format", "rust"]);
         let hex = |name: &str| {
             let line = constants.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{constants}"));
             line.split("0x").skip(1).filter_map(|byte| byte.get(..2)).collect::<String>()
@@ -131,7 +131,7 @@ impl Running {
     /// Waits until the firmware has ended well; its messages come back.
     pub(crate) fn ended(mut self) -> Vec<String> {
         let mut ended = None;
-        for _ in 0..4 {
+        for _ in 0..12 {
             // Each of these waits is bounded; an emulator on a busy machine takes its time.
             ended = ended.or_else(|| self.wait());
         }

@@ -8,6 +8,8 @@ use crate::common::Home;
 /// What arrived of one numbering of a stream.
 #[derive(Debug)]
 pub(crate) struct Arrived {
+    /// The name of the device.
+    pub(crate) peer: String,
     pub(crate) stream: String,
     epoch: String,
     /// Records, and how many the gaps between them stand for.
@@ -25,9 +27,10 @@ pub(crate) fn arrived(home: &Home) -> Vec<Arrived> {
         let shown: Value = serde_json::from_str(line).expect("JSON");
         let text = |key: &str| shown[key].as_str().unwrap_or_default().to_owned();
         let number = |key: &str| shown[key].as_u64().unwrap_or_else(|| panic!("{key} of {line}"));
-        let (stream, epoch) = (text("stream"), text("epoch"));
-        let at = all.iter().position(|a| a.stream == stream && a.epoch == epoch).unwrap_or_else(|| {
-            all.push(Arrived { stream: stream.clone(), epoch, records: 0, missing: 0 });
+        let (peer, stream, epoch) = (text("name"), text("stream"), text("epoch"));
+        let is_of = |a: &Arrived| a.peer == peer && a.stream == stream && a.epoch == epoch;
+        let at = all.iter().position(is_of).unwrap_or_else(|| {
+            all.push(Arrived { peer: peer.clone(), stream: stream.clone(), epoch, records: 0, missing: 0 });
             all.len() - 1
         });
         let seen = &mut all[at];

@@ -1,4 +1,4 @@
-//! Registers of a peripheral: all unsafe code of this firmware is here.
+//! Registers of a peripheral, and the bytes of words.
 
 use core::marker::PhantomData;
 

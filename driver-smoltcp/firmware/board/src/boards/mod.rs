@@ -25,27 +25,27 @@ const WORDS: usize = 384;
 const FRAME: usize = 1514;
 
 /// The controller and its two buffers.
-pub(crate) struct Ethernet {
+pub struct Ethernet {
     received: [u32; WORDS],
     sent: [u32; WORDS],
 }
 
 impl Ethernet {
     /// Starts the controller and gives it its address.
-    pub(crate) fn new(address: [u8; 6]) -> Self {
+    pub fn new(address: [u8; 6]) -> Self {
         chip::start(address);
         Self { received: [0; WORDS], sent: [0; WORDS] }
     }
 }
 
 /// A frame that arrived, and where it lies in the words.
-pub(crate) struct Received<'a> {
+pub struct Received<'a> {
     words: &'a mut [u32; WORDS],
     frame: Range<usize>,
 }
 
 /// Room for a frame that leaves.
-pub(crate) struct Room<'a> {
+pub struct Room<'a> {
     words: &'a mut [u32; WORDS],
 }
 

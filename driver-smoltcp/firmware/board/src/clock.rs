@@ -18,7 +18,7 @@ fn SysTick() {
 }
 
 /// A clock that never goes back.
-pub(crate) struct Clock {
+pub struct Clock {
     /// Milliseconds counted before the 32-bit count wrapped, and its last reading.
     wrapped: u64,
     counted: u32,
@@ -26,7 +26,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn start(mut systick: SYST) -> Self {
+    /// Has SysTick count.
+    pub fn start(mut systick: SYST) -> Self {
         systick.set_clock_source(SystClkSource::Core);
         systick.set_reload(TICKS_PER_MS - 1);
         systick.clear_current();
@@ -35,7 +36,8 @@ impl Clock {
         Self { wrapped: 0, counted: 0, last: 0 }
     }
 
-    pub(crate) fn now(&mut self) -> Instant {
+    /// The time since the start.
+    pub fn now(&mut self) -> Instant {
         let (ms, ticks) = loop {
             let before = MILLISECONDS.load(Ordering::Relaxed);
             let left = SYST::get_current();

@@ -1,0 +1,7 @@
+//! What the gateway's threads share is made of these: the standard library's, or loom's where every order of steps is
+//! tried (`.ci/loom`).
+
+#[cfg(tallylink_loom)]
+pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
+#[cfg(not(tallylink_loom))]
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
