@@ -69,12 +69,8 @@ fn every_command_of_the_readme_works_from_nothing_to_stored_records() {
             .replace("7433", &port)
     };
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("a checkout");
-    // The same place each time, so that what the crate depends on is built once.
-    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let here = temporary.join("newcomer");
-    if here.exists() {
-        fs::remove_dir_all(&here).expect("removed");
-    }
+    // Outside the checkout, where `cargo new` would make the crate a member of this workspace.
+    let here = home.path("newcomer");
     fs::create_dir(&here).expect("a directory");
     symlink(checkout, here.join("tallylink")).expect("a link");
     // Files are written when those before have been followed: `cargo new` makes directories.
@@ -99,7 +95,8 @@ fn every_command_of_the_readme_works_from_nothing_to_stored_records() {
         .args(["-c", &script])
         .current_dir(here)
         .env("GATEWAY_PORT", &port)
-        .env("CARGO_TARGET_DIR", temporary.join("firmware"))
+        // The same place each time, so that what the crate depends on is built once.
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware"))
         .env_remove("CARGO")
         .env_remove("RUSTC")
         .stdin(Stdio::null())
