@@ -26,10 +26,13 @@ pub(super) enum Freed {
 }
 
 impl OutStream {
-    /// How many bytes of the ring lie before the record `below`, which is above the head, if that is the record in which the
+    /// How many bytes of the ring lie before the record `below`, if that is the head, or the record in which the
     /// oldest unacknowledged chunk, or else new data, begins. So it is for nearly every STORED; others walk the ring.
     #[inline]
     fn stored_bytes(&self, table: &[Sent], below: u64) -> Option<u32> {
+        if below <= self.head {
+            return Some(0);
+        }
         let oldest = self.unacked.front.some().and_then(|f| table.get(f.0 as usize));
         let (start, at) = oldest.map_or((self.cursor, self.cursor_at), |sent| (sent.start, sent.ring_at));
         if start.number != below {
