@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use quinn::{
-    ClientConfig, Endpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TokioRuntime, TransportConfig,
+    ClientConfig, Endpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TokioRuntime, TransportConfig, VarInt,
     crypto::rustls::{QuicClientConfig, QuicServerConfig},
 };
 use rustls::{
@@ -30,6 +30,9 @@ use crate::{
     },
     workload::{Checked, LengthPrefixed, Packed},
 };
+
+/// A connection ends after so long a silence.
+const PATIENCE_MS: u32 = 600_000;
 
 /// quinn over one of rustls's crypto backends.
 pub(crate) struct Quinn {
@@ -193,6 +196,8 @@ fn transport(room: Option<Room>) -> TransportConfig {
     discovery.upper_bound(MAX_DATAGRAM);
     let mut transport = TransportConfig::default();
     transport.initial_mtu(MAX_DATAGRAM).mtu_discovery_config(Some(discovery)).enable_segmentation_offload(true);
+    // By default it gives up after 30 s of silence, which bursts of losses bring about where the round trip is long.
+    transport.max_idle_timeout(Some(VarInt::from_u32(PATIENCE_MS).into()));
     if let Some(room) = room {
         transport
             .stream_receive_window(room.bytes.into())
