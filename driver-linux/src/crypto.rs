@@ -1,17 +1,30 @@
-//! The suites by AWS-LC, which uses the processor's AES and vector instructions.
+//! The suites by AWS-LC, which uses the processor's AES and vector instructions, and AES-128-GCM by *ring* on processors
+//! whose instructions it uses better.
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vaes;
 
 use aws_lc_rs::aead::{AES_128_GCM, AES_128_GCM_SIV, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use tallylink_core::crypto::{Crypto, Forged, Secret, Suite, Suites, TAG_LEN, Tag, nonce};
 use zeroize::Zeroize;
 
-/// Every suite, computed by AWS-LC.
+/// Every suite, computed by AWS-LC, or AES-128-GCM by *ring*.
 ///
 /// Its keys are expanded once and kept so; only [`expand`](Crypto::expand) allocates.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AwsLc;
 
-/// An expanded key. AWS-LC wipes it when it is dropped.
-pub struct AwsLcKey(LessSafeKey);
+/// An expanded key. It is wiped when it is dropped.
+pub struct AwsLcKey(Backend);
+
+enum Backend {
+    /// AWS-LC wipes it.
+    AwsLc(LessSafeKey),
+    #[cfg(target_arch = "x86_64")]
+    Vaes(vaes::Key),
+}
 
 impl std::fmt::Debug for AwsLcKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -38,32 +51,51 @@ impl Crypto for AwsLc {
     }
 
     fn expand(&self, suite: Suite, secret: &Secret, into: &mut Option<AwsLcKey>) {
+        #[cfg(target_arch = "x86_64")]
+        if suite == Suite::Aes128Gcm && vaes::is_faster() {
+            *into = vaes::Key::new(&secret.leading::<16>()).map(|key| AwsLcKey(Backend::Vaes(key)));
+            return;
+        }
         let key = match suite {
             Suite::Aes128GcmSiv => UnboundKey::new(&AES_128_GCM_SIV, &*secret.leading::<16>()),
             Suite::Aes128Gcm => UnboundKey::new(&AES_128_GCM, &*secret.leading::<16>()),
             Suite::ChaCha20Poly1305 => UnboundKey::new(&CHACHA20_POLY1305, secret.as_bytes()),
         };
-        *into = key.ok().map(|key| AwsLcKey(LessSafeKey::new(key)));
+        *into = key.ok().map(|key| AwsLcKey(Backend::AwsLc(LessSafeKey::new(key))));
     }
 
+    #[inline]
     fn seal(&self, key: &AwsLcKey, pn: u64, aad: &[u8], body: &mut [u8]) -> Tag {
-        let nonce = Nonce::assume_unique_for_key(nonce(pn));
-        let sealed = key.0.seal_in_place_separate_tag(nonce, Aad::from(aad), body);
-        let tag = sealed.ok().and_then(|tag| <[u8; TAG_LEN]>::try_from(tag.as_ref()).ok());
-        // AWS-LC refuses only lengths beyond a datagram's. Should it ever refuse more, no plaintext may leave.
-        Tag::from_bytes(tag.unwrap_or_else(|| {
+        let tag = match &key.0 {
+            Backend::AwsLc(key) => {
+                let nonce = Nonce::assume_unique_for_key(nonce(pn));
+                let sealed = key.seal_in_place_separate_tag(nonce, Aad::from(aad), body).ok();
+                sealed.and_then(|tag| <[u8; TAG_LEN]>::try_from(tag.as_ref()).ok()).map(Tag::from_bytes)
+            }
+            #[cfg(target_arch = "x86_64")]
+            Backend::Vaes(key) => key.seal(pn, aad, body),
+        };
+        // Only lengths beyond a datagram's are refused. Should ever more be, no plaintext may leave.
+        tag.unwrap_or_else(|| {
             body.zeroize();
-            [0; TAG_LEN]
-        }))
+            Tag::from_bytes([0; TAG_LEN])
+        })
     }
 
+    #[inline]
     fn open(&self, key: &AwsLcKey, pn: u64, aad: &[u8], body: &mut [u8], tag: &Tag) -> Result<(), Forged> {
-        let nonce = Nonce::assume_unique_for_key(nonce(pn));
-        let opened = key.0.open_in_place_separate_tag(nonce, Aad::from(aad), tag.as_bytes(), body);
-        opened.map(drop).map_err(|_| {
+        let opened = match &key.0 {
+            Backend::AwsLc(key) => {
+                let nonce = Nonce::assume_unique_for_key(nonce(pn));
+                let opened = key.open_in_place_separate_tag(nonce, Aad::from(aad), tag.as_bytes(), body);
+                opened.map(drop).map_err(|_| Forged)
+            }
+            #[cfg(target_arch = "x86_64")]
+            Backend::Vaes(key) => key.open(pn, aad, body, tag),
+        };
+        opened.inspect_err(|_| {
             // It may have left plaintext that failed the check.
             body.zeroize();
-            Forged
         })
     }
 }

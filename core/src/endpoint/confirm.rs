@@ -27,7 +27,8 @@ impl<C: Crypto> Cx<'_, C> {
 
     /// The window doubles when over a quarter of it was used between two STOREDs, or within two round trips: on a long path with
     /// a fast disk each STORED covers little. So it stays ahead of a congestion window that doubles, too, while the news of it is
-    /// on its way.
+    /// on its way. It becomes four times as large when all of it was used, near enough: on a short path the sender waited for the
+    /// disk, and would as often again as the window has to double.
     fn grow_credit(&mut self, ix: LinkIx, at: PeerIx) {
         let max = self.st.config.max_credit;
         let Some(link) = self.p.links.get_mut(ix.at()) else {
@@ -39,14 +40,15 @@ impl<C: Crypto> Cx<'_, C> {
         let granted = &mut peer.session.granted;
         let much = *granted >> 2;
         let i = &mut link.inbound;
-        let used = core::mem::take(&mut i.since_stored) > much;
+        let since_stored = core::mem::take(&mut i.since_stored);
+        let (used, used_up) = (since_stored > much, since_stored > granted.saturating_sub(much));
         let late = self.now.since(i.recent_from) > link.rtt.smoothed().times(2);
         let used_recently = i.recent > much;
         if used_recently || late {
             (i.recent, i.recent_from) = (0, self.now);
         }
         if (used || (used_recently && !late)) && *granted < max {
-            *granted = granted.saturating_mul(2).min(max);
+            *granted = granted.saturating_mul(if used_up { 4 } else { 2 }).min(max);
             link.say.credit = true;
         }
     }

@@ -7,10 +7,10 @@ use crate::crypto::Crypto;
 use crate::discard::Fault;
 use crate::ids::{LinkIx, OutIx, PeerIx, Position};
 use crate::recovery::congestion::Acked;
-use crate::recovery::sent::{Carried, State};
+use crate::recovery::sent::{Carried, Sent, State};
 use crate::ring;
 use crate::storage::of_link;
-use crate::stream::Opening;
+use crate::stream::{Opening, OutStream};
 use crate::time::{Duration, Instant};
 
 /// A refused stream is asked for again after this long.
@@ -23,6 +23,22 @@ pub(super) enum Freed {
     Stored,
     /// The sender gives them up.
     GivenUp,
+}
+
+impl OutStream {
+    /// How many bytes of the ring lie before the record `below`, which is above the head, if that is the record in which the
+    /// oldest unacknowledged chunk, or else new data, begins. So it is for nearly every STORED; others walk the ring.
+    #[inline]
+    fn stored_bytes(&self, table: &[Sent], below: u64) -> Option<u32> {
+        let oldest = self.unacked.front.some().and_then(|f| table.get(f.0 as usize));
+        let (start, at) = oldest.map_or((self.cursor, self.cursor_at), |sent| (sent.start, sent.ring_at));
+        if start.number != below {
+            return None;
+        }
+        let bytes = self.distance(self.head_at, self.back_from(at, start.offset));
+        // Something lies before it: the whole ring, when it ends where it begins.
+        Some(if bytes == 0 { self.ring_len } else { bytes })
+    }
 }
 
 impl<C: Crypto> Cx<'_, C> {
@@ -152,7 +168,9 @@ impl<C: Crypto> Cx<'_, C> {
         link.cc.acknowledged(&acked, flight);
         let start = s.ring_start as usize;
         let ring = self.p.ring.get(start..start.saturating_add(s.ring_len as usize)).unwrap_or(&[]);
-        let bytes = ring::span(ring, s.head_at, below.saturating_sub(s.head));
+        let bytes =
+            s.stored_bytes(table, below).unwrap_or_else(|| ring::span(ring, s.head_at, below.saturating_sub(s.head)));
+        debug_assert_eq!(bytes, ring::span(ring, s.head_at, below.saturating_sub(s.head)));
         s.head = below;
         s.head_at = s.advance(s.head_at, bytes);
         s.used = s.used.saturating_sub(bytes);

@@ -71,8 +71,8 @@ keys! {
     /// How many streams one peer can have, those of earlier years included; one more is refused, and its sender is told. All peers
     /// together can have 4194304.
     peer_streams: Count = "1024", "1" ..= "65535";
-    /// How long a group of records may wait for more before it is written and synced.
-    /// "0" syncs whatever is there as soon as the disk is free.
+    /// How long a group of records may wait for more before it is written and synced; one of 8 KiB and more waits no longer than an
+    /// eighth of that after the last of them. "0" syncs whatever is there as soon as the disk is free.
     commit_interval: Span = "2ms", "0" ..= "10s";
     /// The size of a journal segment, the unit in which old records are deleted.
     segment: Bytes = "64 MiB", "1 MiB" ..= "4 GiB";

@@ -1,6 +1,7 @@
 //! What happens between the network thread and the disk when the disk fails, without threads: each turn is called.
 
 mod allocations;
+mod groups;
 mod suites;
 
 use std::io::ErrorKind;
@@ -37,6 +38,10 @@ impl Pair {
     }
 
     fn with(disk: &MemStore, queue_bytes: usize, segment_bytes: u64) -> Self {
+        Self::grouped(disk, queue_bytes, segment_bytes, Duration::ZERO)
+    }
+
+    fn grouped(disk: &MemStore, queue_bytes: usize, segment_bytes: u64, interval: Duration) -> Self {
         let options = Options { salt: 1, segment_bytes, ..Options::default() };
         let (journal, _) = Journal::open(disk.clone(), options).expect("a journal");
         let bridge = Arc::new(Bridge::default());
@@ -50,7 +55,7 @@ impl Pair {
         );
         ingest.placed(PEER, PeerId([1; 8]));
         let ways = Ways { wake: Box::new(|| ()), check: Box::new(|| Ok(())) };
-        let writer = Writer::new(journal, take, Arc::clone(&bridge), ways, Duration::ZERO, false);
+        let writer = Writer::new(journal, take, Arc::clone(&bridge), ways, interval, false);
         Self { disk: disk.clone(), ingest, writer, bridge }
     }
 

@@ -54,6 +54,12 @@ use sink::Sink;
 
 /// A group is not left open for more, once it has so many bytes.
 const GROUP_BYTES: u64 = 1 << 20;
+/// Nor, once it has so many, when nothing has come for an eighth of the interval: who sent as much has used up its credit, and
+/// waits for this group. It is half of the first credit that a peer gets.
+const LULL_BYTES: u64 = 8 << 10;
+const LULL_PART: u32 = 8;
+/// The network thread's pause between two busy turns is no lull.
+const LULL_LEAST: Duration = Duration::from_micros(300);
 /// After checkpoints or deletions failed, they are tried again this much later.
 const UPKEEP_AGAIN: Duration = Duration::from_secs(1);
 /// How often old segments are looked for when nothing is written, if they may go for their age.
@@ -81,6 +87,8 @@ pub(super) struct Writer<S: Store> {
     interval: Duration,
     /// When the open group got its first chunk.
     group: Option<Instant>,
+    /// When something was taken last.
+    took_at: Instant,
     checks_age: bool,
     places: Places,
     /// What became durable and is not told yet.
@@ -118,6 +126,7 @@ impl<S: Store> Writer<S> {
             ways,
             interval,
             group: None,
+            took_at: clock::monotonic(),
             checks_age,
             places,
             reports: Vec::new(),
@@ -173,8 +182,16 @@ impl<S: Store> Writer<S> {
                 _ => Next::Again,
             };
         }
-        let began = *self.group.get_or_insert_with(clock::monotonic);
-        let left = self.interval.saturating_sub(clock::monotonic().saturating_duration_since(began));
+        let now = clock::monotonic();
+        if took > 0 {
+            self.took_at = now;
+        }
+        let began = *self.group.get_or_insert(now);
+        let mut left = self.interval.saturating_sub(now.saturating_duration_since(began));
+        if self.journal.pending_bytes() >= LULL_BYTES {
+            let lull = (self.interval / LULL_PART).max(LULL_LEAST);
+            left = left.min(lull.saturating_sub(now.saturating_duration_since(self.took_at)));
+        }
         if left.is_zero() || self.journal.pending_bytes() >= GROUP_BYTES || self.queue.is_over() {
             self.group = None;
             self.commit();

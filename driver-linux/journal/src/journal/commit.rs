@@ -8,6 +8,9 @@ use crate::recover::Sealed;
 use crate::segment;
 use crate::store::{Store, StoreFile, SyncSite};
 
+/// Closing writes a checkpoint when the last one does not cover so many bytes: they take longer to read than it to write.
+const CLOSING_UNCOVERED: u64 = 1 << 20;
+
 /// An epoch appended to since the last commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Touched {
@@ -86,7 +89,12 @@ impl<S: Store> Journal<S> {
     /// As [`commit`](Self::commit).
     pub fn close(mut self) -> Result<(), Error> {
         self.commit()?;
-        self.seal()
+        self.seal()?;
+        if self.checkpoints.uncovered >= CLOSING_UNCOVERED.max(self.checkpoints.len) {
+            // As that: without it the next opening reads what this one wrote.
+            let _ = self.checkpoint();
+        }
+        Ok(())
     }
 
     /// The bytes appended since the last commit, headers included.
