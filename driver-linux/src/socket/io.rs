@@ -3,6 +3,7 @@
 use super::kernel::{self, Buffers};
 use mio::net::UdpSocket;
 use mio::{Interest, Registry, Token};
+use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::ReceiveTimestampns;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -75,8 +76,11 @@ impl Udp {
         let buffers = kernel::set_buffers(&socket, receive, send)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         // It asks for a time stamp with each receive, for which the room of its control messages is too small: with a coalesced
-        // receive the mark is cut off.
-        setsockopt(&socket, ReceiveTimestampns, &false)?;
+        // receive the mark is cut off. A system that knows no such time stamps has given it none.
+        match setsockopt(&socket, ReceiveTimestampns, &false) {
+            Ok(()) | Err(Errno::ENOPROTOOPT) => {}
+            Err(error) => return Err(error.into()),
+        }
         let v6 = socket.local_addr()?.is_ipv6();
         Ok(Self { socket: UdpSocket::from_std(socket.into()), state, v6, watched: false, buffers })
     }

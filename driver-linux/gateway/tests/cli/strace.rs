@@ -68,7 +68,8 @@ pub(crate) fn start_with(home: &Home, inject: &[&str]) -> (Option<i32>, String) 
     // -D: the gateway is this process's own child, and strace its grandchild.
     command.args(["-D", "-f", "-o", "/dev/null"]).args(traced(inject));
     let serve = program(home);
-    command.arg(serve.get_program()).args(["serve", "--listen", "127.0.0.1:0"]);
+    // An emulator of another processor may stand before the program.
+    command.arg(serve.get_program()).args(serve.get_args()).args(["serve", "--listen", "127.0.0.1:0"]);
     command.current_dir(home.path(".")).env("TALLYLINK_DATA", home.path("data"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log).expect("a log"));
     let mut child = command.spawn().expect("strace");
