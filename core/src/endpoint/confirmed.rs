@@ -26,13 +26,13 @@ pub(super) enum Freed {
 }
 
 impl OutStream {
-    /// How many bytes of the ring lie before the record `below`, which is above the head, if that is the record in which the
-    /// oldest unacknowledged chunk, or else new data, begins. So it is for nearly every STORED; others walk the ring.
+    /// How many bytes of the ring lie before the record `below`, if that is the record in which the oldest unacknowledged chunk,
+    /// or else new data, begins. So it is for nearly every STORED; others walk the ring.
     #[inline]
     fn stored_bytes(&self, table: &[Sent], below: u64) -> Option<u32> {
         let oldest = self.unacked.front.some().and_then(|f| table.get(f.0 as usize));
         let (start, at) = oldest.map_or((self.cursor, self.cursor_at), |sent| (sent.start, sent.ring_at));
-        if start.number != below {
+        if start.number != below || below <= self.head {
             return None;
         }
         let bytes = self.distance(self.head_at, self.back_from(at, start.offset));
