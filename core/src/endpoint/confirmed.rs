@@ -35,7 +35,7 @@ impl OutStream {
         }
         let oldest = self.unacked.front.some().and_then(|f| table.get(f.0 as usize));
         let (start, at) = oldest.map_or((self.cursor, self.cursor_at), |sent| (sent.start, sent.ring_at));
-        if start.number != below || below <= self.head {
+        if start.number != below {
             return None;
         }
         let bytes = self.distance(self.head_at, self.back_from(at, start.offset));
