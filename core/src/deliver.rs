@@ -8,11 +8,18 @@ pub trait Deliver {
     /// A peer opens a stream, or opens it again in a new session.
     ///
     /// The driver owns the names: it gives each (peer, name) one index of `Parts::inbound` for as long as it likes, and
-    /// looks up what it knows of the epoch. Nothing may come of it: a late OPEN of an earlier epoch is asked about as well.
+    /// looks up what it knows of the epoch. Nothing may come of it, if only because of `Config::streams`.
     ///
     /// # Errors
     /// A [`Refusal`], which the sender is told; it asks again later.
     fn open(&mut self, peer: PeerIx, open: &Open<'_>) -> Result<Accept, Refusal>;
+
+    /// The index that this name of the peer has already. Asked first, so that a late OPEN of an earlier epoch, which a newer one has
+    /// replaced since, goes no further: without an answer [`Deliver::open`] is asked about such as well, and must find nothing in it.
+    fn known(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        let _ = (peer, name);
+        None
+    }
 
     /// The next records of a stream, in order, each once.
     ///

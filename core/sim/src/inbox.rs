@@ -159,13 +159,7 @@ impl Inbox {
 
 impl Deliver for Inbox {
     fn open(&mut self, peer: PeerIx, open: &Open<'_>) -> Result<Accept, Refusal> {
-        let sender = self.peers[peer.at()];
-        let at = {
-            let ledger = self.ledger.borrow();
-            let named = |s: &usize| ledger.streams[*s].sender == sender && ledger.streams[*s].name == open.name;
-            self.streams.iter().position(named)
-        };
-        let Some(at) = at else {
+        let Some(at) = self.known(peer, open.name).map(InIx::at) else {
             self.violation.get_or_insert(format!("a stream {:?} was opened", open.name));
             return Err(Refusal::Name);
         };
@@ -181,6 +175,12 @@ impl Deliver for Inbox {
             stored_below: known.map_or(0, |h| h.stored_below),
             next: known.map_or(0, |h| h.next.number),
         })
+    }
+
+    fn known(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        let (sender, ledger) = (self.peers[peer.at()], self.ledger.borrow());
+        let named = |s: &usize| ledger.streams[*s].sender == sender && ledger.streams[*s].name == name;
+        self.streams.iter().position(named).map(|at| InIx(at as u32))
     }
 
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {

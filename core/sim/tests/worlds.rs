@@ -40,7 +40,7 @@ fn fault_of(seed: u64) -> Option<String> {
 /// Beyond the seeds above; each found a fault of its own.
 #[test]
 fn worlds_that_once_broke_a_promise_keep_them() {
-    for seed in [5_241, 8_859, 12_629, 19_095, 20_236] {
+    for seed in [5_241, 8_859, 12_629, 19_095, 20_236, 102_613] {
         assert_eq!(fault_of(seed), None);
     }
 }

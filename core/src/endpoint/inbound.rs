@@ -294,6 +294,9 @@ impl<C: Crypto> Cx<'_, C> {
             self.say_of(ix, known);
             return Ok(());
         }
+        if to.known(at, open.name).is_some_and(|known| self.is_replaced(known, at, open.stream)) {
+            return Ok(());
+        }
         match to.open(at, open) {
             Ok(accept) => self.accept(ix, at, open, accept, to),
             Err(refusal) => {
@@ -326,6 +329,11 @@ impl<C: Crypto> Cx<'_, C> {
         self.wake(ix);
     }
 
+    /// The packet is late: the name has a newer id already.
+    fn is_replaced(&self, stream: InIx, at: PeerIx, wire: u32) -> bool {
+        self.p.inbound.get(stream.at()).is_some_and(|s| s.peer == at && s.wire > wire)
+    }
+
     fn accept(
         &mut self,
         ix: LinkIx,
@@ -335,12 +343,10 @@ impl<C: Crypto> Cx<'_, C> {
         to: &mut dyn Deliver,
     ) -> Result<(), Stop> {
         let stream = accept.stream;
-        let newer = self.p.inbound.get(stream.at());
-        if newer.is_some_and(|s| s.peer == at && s.wire > open.stream) {
-            // A late packet: the name has a newer id already.
+        if self.is_replaced(stream, at, open.stream) {
             return Ok(());
         }
-        let replaces = newer.is_some_and(|s| s.peer == at);
+        let replaces = self.p.inbound.get(stream.at()).is_some_and(|s| s.peer == at);
         if !replaces && self.count_inbound(at) >= self.st.config.streams {
             self.refuse(ix, open.stream, Refusal::TooMany);
             return Ok(());

@@ -60,6 +60,10 @@ impl<F: FnMut(Record<'_>)> Deliver for InPlace<F> {
         Ok(accept)
     }
 
+    fn known(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        self.streams.place(peer, name)
+    }
+
     #[inline]
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
         let (Some(joiner), Some(entry)) = (self.joiners.get_mut(batch.stream.at()), self.streams.get(batch.stream))

@@ -49,6 +49,10 @@ impl Deliver for Inflow {
         Ok(accept)
     }
 
+    fn known(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        self.streams.place(peer, name)
+    }
+
     #[inline]
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
         let Batch { stream, epoch, from, to, first_start, bytes, .. } = batch;

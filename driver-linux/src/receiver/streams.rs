@@ -104,6 +104,12 @@ impl Streams {
         Ok(Accept { stream, stored_below: known.stored_below, next: known.next })
     }
 
+    /// The place of a stream that was opened before.
+    #[must_use]
+    pub fn place(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        self.names.get(&(peer, Name::new(name)?)).copied()
+    }
+
     fn add(&mut self, key: (PeerIx, Name), epoch: Epoch) -> Result<InIx, Refusal> {
         let entry =
             Entry { peer: key.0, name: key.1.clone(), now: Progress { epoch, ..Progress::default() }, before: None };

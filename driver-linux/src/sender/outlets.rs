@@ -61,6 +61,10 @@ impl Deliver for Outlets {
         receives.inflow.open(peer, open)
     }
 
+    fn known(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        self.inflow.as_ref()?.inflow.known(peer, name)
+    }
+
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
         self.inflow()?.records(batch)
     }

@@ -191,6 +191,10 @@ impl Deliver for Ingest {
         Ok(opened.accept)
     }
 
+    fn known(&self, peer: PeerIx, name: &str) -> Option<InIx> {
+        self.streams.place(self.id(peer).0, name).map(InIx)
+    }
+
     #[inline]
     fn records(&mut self, batch: Batch<'_>) -> Result<(), Full> {
         let Batch { stream, epoch, from, to, first_start, starts, bytes } = batch;

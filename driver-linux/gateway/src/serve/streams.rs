@@ -167,6 +167,11 @@ impl Streams {
         newest.reserve(more, |place| hasher.hash_one(rows[*place as usize].peer));
     }
 
+    /// The place of a stream that was opened before.
+    pub(super) fn place(&self, peer: [u8; 8], name: &str) -> Option<u32> {
+        self.find(peer, name.as_bytes())
+    }
+
     fn find(&self, peer: [u8; 8], name: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one((peer, name));
         let same = |place: &u32| {
