@@ -42,7 +42,7 @@ fn ten_boards_deliver_to_one_gateway_every_record_once() {
 }
 
 #[test]
-#[ignore = "three minutes of real time; .ci/firmware runs it"]
+#[ignore = "three minutes of real time; NIGHTLY=true .ci/firmware runs it"]
 fn ten_boards_deliver_for_three_minutes_every_record_once() {
     ten_boards_deliver(3600);
 }
