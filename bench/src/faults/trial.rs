@@ -74,10 +74,17 @@ fn played(fault: &Fault, lasts: Duration) -> Result<Outcome> {
         outcome.waited_beside = waits.longest(began, over);
         let expected: String = (0..waits.records()).map(|number| format!("{number}\n")).collect();
         let stored = stage.stored_beside()?;
-        let missing =
-            expected.lines().filter(|line| !stored.split(|byte| *byte == b'\n').any(|one| one == line.as_bytes()));
-        // What is all there and yet differs came more than once or out of order.
-        outcome.lost_beside = if stored == expected.as_bytes() { 0 } else { (missing.count() as u64).max(1) };
+        if stored != expected.as_bytes() {
+            let stored = String::from_utf8_lossy(&stored);
+            let missing: Vec<_> = expected.lines().filter(|line| !stored.lines().any(|one| one == *line)).collect();
+            eprintln!(
+                "beside: of {} records {} are stored, missing {missing:?}",
+                waits.records(),
+                stored.lines().count()
+            );
+            // What is all there and yet differs came more than once or out of order.
+            outcome.lost_beside = (missing.len() as u64).max(1);
+        }
     }
     if stage.gateway().is_ok() && stage.gateway()?.ended()?.is_none() {
         stage.gateway()?.stop()?;
