@@ -125,7 +125,8 @@ impl<A: Application + 'static> Network<A> {
 
     /// Does what there is to do now, and not more than a bounded amount of it. Never blocks.
     ///
-    /// Returns true when there is more, so that the next turn should follow at once.
+    /// Returns true when there is more, so that the next turn should follow at once. Otherwise [`Network::wait`] comes first: only
+    /// there is it learned that the socket has something again.
     pub fn turn(&mut self) -> bool {
         self.pushing_since = None;
         self.take_calls();

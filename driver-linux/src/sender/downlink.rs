@@ -29,7 +29,9 @@ use std::time::Duration;
 /// settings.config.poll = Some(Span::from_secs(30));
 /// let (_sender, mut downlink) = Sender::with_downlink(&settings, &to, provision(End::Device), &[name])?;
 /// while gateway.stream(stream).is_some_and(|s| s.stored_below() < 1) {
-///     gateway.turn();
+///     if !gateway.turn() {
+///         gateway.wait(Some(Duration::from_millis(1)), || true)?;
+///     }
 ///     downlink.take(Duration::from_millis(1), |record| println!("{}: {:?}", record.name, record.bytes));
 ///     downlink.confirm();
 /// }
