@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Records that the gateway has for this device, in order, each once within the life of this process: it keeps no record of
 /// what it took.
 ///
-/// ```
+/// ```no_run
 /// use std::time::Duration;
 /// use tallylink_core::{Duration as Span, End, EpochSource, KeyId, Name, PeerId, Provision, crypto::Psk};
 /// use tallylink_linux::{Network, Sender, SendsOnly, Settings};
